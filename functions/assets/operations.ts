@@ -1,0 +1,150 @@
+import type { assets } from '#contract/operations/assets.ts';
+import { type Clock, timestamp } from '#domain/clock.ts';
+import { readClonePlace } from '#domain/clone-url.ts';
+import type { Scanner } from '#domain/vocabulary.ts';
+import { attributionOf } from '#http/attribution.ts';
+import type { Implementations } from '#http/chain.ts';
+import { pageOf, sortEntries } from '#http/paging.ts';
+import { HttpValidationError } from '#http/validation.ts';
+import { presentAsset, presentRepository } from '#shared/presenters/asset.ts';
+import { presentScan } from '#shared/presenters/scan.ts';
+import { type SubmitDependencies, submitScan } from '#shared/scans/submit-scan.ts';
+import { type AssetRecord, placementIn } from '#store/assets.ts';
+import type { CounterStore } from '#store/counters.ts';
+
+export interface AssetDependencies extends SubmitDependencies {
+  readonly counters: CounterStore;
+  readonly clock: Clock;
+  /** What the deployment has: the default of an asset's scan. */
+  readonly scanners: readonly Scanner[];
+  readonly allowLocal: boolean;
+  readonly allowPrivateAddresses: boolean;
+}
+
+const NO_FINDINGS = new Map<string, number>();
+
+export const assetOperations: Implementations<typeof assets.operations, AssetDependencies> = {
+  /** Complete, or by page where the caller asks for one: never silently cut (design 2). */
+  async listRepositories({ caller, query }, dependencies) {
+    const entries = await dependencies.assets.listEntries(caller.orgId);
+    const chosen = sortEntries(entries, 'name').filter((entry) => inProject(entry, query.project_id));
+    const perPage = query.per_page ?? (query.page === undefined ? Math.max(1, chosen.length) : 20);
+    const { slice } = pageOf(chosen, query.page ?? 1, perPage);
+    const rows = await readWithCounts(
+      caller.orgId,
+      slice.map((entry) => entry.id),
+      dependencies,
+    );
+    return rows.map(({ record, counts }) => presentRepository(record, counts));
+  },
+
+  async addRepository(input, dependencies) {
+    const { caller, body } = input;
+    const { assets, projects, clock, ids } = dependencies;
+    const attribution = attributionOf(input, clock);
+    const place = readPlace(body, dependencies);
+    const project = body.project_id ? await projects.require(caller.orgId, body.project_id) : null;
+    const now = timestamp(attribution.at);
+    const record: AssetRecord = {
+      id: ids.next(),
+      name: body.name,
+      full_name: place.fullName,
+      type: body.type,
+      provider: place.provider,
+      clone_url: place.cloneUrl,
+      default_branch: body.default_branch ?? null,
+      ...(project ? placementIn(project) : { project_id: null, sub_project_id: null }),
+      integration_id: null,
+      criticality: 'medium',
+      tags: [],
+      last_scan_at: null,
+      created_at: now,
+      updated_at: now,
+    };
+    await assets.create(caller.orgId, record, attribution);
+    return presentRepository(record, NO_FINDINGS);
+  },
+
+  async listAssets({ caller, query }, dependencies) {
+    const entries = await dependencies.assets.listEntries(caller.orgId);
+    const chosen = entries.filter(
+      (entry) => inProject(entry, query.project_id) && (!query.type || entry.type === query.type),
+    );
+    const { slice, pagination } = pageOf(sortEntries(chosen, query.sort), query.page, query.per_page);
+    const rows = await readWithCounts(
+      caller.orgId,
+      slice.map((entry) => entry.id),
+      dependencies,
+    );
+    return { data: rows.map(({ record, counts }) => presentAsset(record, counts)), pagination };
+  },
+
+  async getAsset({ caller, params }, { assets, counters }) {
+    const [record, [counts = NO_FINDINGS]] = await Promise.all([
+      assets.require(caller.orgId, params.asset_id),
+      counters.readAssets(caller.orgId, [params.asset_id]),
+    ]);
+    return presentAsset(record, counts);
+  },
+
+  async updateAsset(input, { assets, counters, clock }) {
+    const { caller, params, body } = input;
+    const held = await assets.require(caller.orgId, params.asset_id);
+    const change = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+    const record = await assets.update(caller.orgId, held, change, attributionOf(input, clock));
+    const [counts = NO_FINDINGS] = await counters.readAssets(caller.orgId, [record.id]);
+    return presentAsset(record, counts);
+  },
+
+  async scanAsset(input, dependencies) {
+    const { caller, params, body, idempotencyKey } = input;
+    const scan = await submitScan(
+      caller.orgId,
+      {
+        scope: 'asset',
+        targetId: params.asset_id,
+        scanners: body?.scanners ?? dependencies.scanners,
+        branch: body?.branch ?? null,
+        trigger: 'api',
+        idempotencyKey,
+      },
+      attributionOf(input, dependencies.clock),
+      dependencies,
+    );
+    return presentScan(scan);
+  },
+};
+
+function inProject(
+  entry: { project_id: string | null; sub_project_id: string | null },
+  projectId: string | undefined,
+): boolean {
+  return projectId === undefined || entry.project_id === projectId || entry.sub_project_id === projectId;
+}
+
+async function readWithCounts(
+  orgId: string,
+  ids: readonly string[],
+  { assets, counters }: AssetDependencies,
+) {
+  const [records, counts] = await Promise.all([assets.getMany(orgId, ids), counters.readAssets(orgId, ids)]);
+  const countsOf = new Map(ids.map((id, index) => [id, counts[index] ?? NO_FINDINGS]));
+  return records.map((record) => ({ record, counts: countsOf.get(record.id) ?? NO_FINDINGS }));
+}
+
+/** A repository is cloned from its URL; an image or another asset is just named by it. */
+function readPlace(
+  body: { type: AssetRecord['type']; name: string; url?: string | null | undefined },
+  { allowLocal, allowPrivateAddresses }: AssetDependencies,
+): { cloneUrl: string | null; provider: string; fullName: string } {
+  if (body.type !== 'repository')
+    return { cloneUrl: body.url ?? null, provider: 'manual', fullName: body.name };
+  if (!body.url) throw wrongUrl('is required for a repository');
+  const place = readClonePlace(body.url, { local: allowLocal, privateAddresses: allowPrivateAddresses });
+  if ('problem' in place) throw wrongUrl(place.problem);
+  return place;
+}
+
+function wrongUrl(problem: string): HttpValidationError {
+  return new HttpValidationError([{ loc: ['body', 'url'], msg: `url ${problem}`, type: 'value_error' }]);
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '#domain/clock.ts';
+import type { AuthorizerContext, RateWindow } from '#http/caller.ts';
+import { addressWindow, endpointLimit, organizationWindow } from '#http/rate-windows.ts';
+import { logError } from '#shared/log.ts';
+import type { Tokens } from '#shared/security/tokens.ts';
+import type { CredentialStore } from '#store/credentials.ts';
+import type { RateCounterStore } from '#store/rate-counters.ts';
+import {
+  type Identity,
+  identifyApiKey,
+  identifyUser,
+  orgOfPath,
+  readCredential,
+  readToken,
+} from './identify.ts';
+
+export interface AuthorizerDependencies {
+  readonly credentials: CredentialStore;
+  readonly counters: RateCounterStore;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly rateFactor: number;
+}
+
+export interface AuthorizedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly ip: string;
+  /** Names in lower case. */
+  readonly headers: Record<string, string | undefined>;
+}
+
+interface Outcome {
+  readonly identity: Identity;
+  readonly rate: RateWindow | null;
+}
+
+/** Identifies the caller and counts the request: two store requests for a known caller, one for an unknown. */
+export async function authorize(
+  request: AuthorizedRequest,
+  dependencies: AuthorizerDependencies,
+): Promise<AuthorizerContext> {
+  try {
+    const { identity, rate } = await identifyAndCount(request, dependencies);
+    return {
+      ...(identity.caller ? { caller: JSON.stringify(identity.caller) } : { refusal: identity.refusal }),
+      ...(rate && { rate: JSON.stringify(rate) }),
+    };
+  } catch (error) {
+    // A gateway's own 500 could carry neither our envelope nor our headers.
+    logError('authorizer failed', error, { path: request.path });
+    return { refusal: 'service_unavailable' };
+  }
+}
+
+async function identifyAndCount(
+  request: AuthorizedRequest,
+  dependencies: AuthorizerDependencies,
+): Promise<Outcome> {
+  const { credentials, tokens, clock } = dependencies;
+  const credential = readCredential(request.headers, request.path);
+  if (!credential) return refused(request, 'unauthorized', dependencies);
+
+  if (credential.kind === 'api_key') {
+    const identity = await identifyApiKey(credential.value, credentials, clock);
+    return { identity, rate: await count(request, identity.caller?.orgId ?? null, dependencies) };
+  }
+
+  const claims = await readToken(credential.value, tokens);
+  if (typeof claims === 'string') return refused(request, claims, dependencies);
+  const pathOrgId = orgOfPath(request.path);
+  if (claims.orgId !== null && (pathOrgId === null || pathOrgId === claims.orgId)) {
+    // The usual case: whose pool it is, is known from the token, so both requests run side by side.
+    const [identity, rate] = await Promise.all([
+      identifyUser(claims, pathOrgId, credentials),
+      count(request, claims.orgId, dependencies),
+    ]);
+    return { identity, rate };
+  }
+  const identity = await identifyUser(claims, pathOrgId, credentials);
+  return { identity, rate: await count(request, identity.caller?.orgId ?? null, dependencies) };
+}
+
+async function refused(
+  request: AuthorizedRequest,
+  refusal: NonNullable<Identity['refusal']>,
+  dependencies: AuthorizerDependencies,
+): Promise<Outcome> {
+  return { identity: { caller: null, refusal }, rate: await count(request, null, dependencies) };
+}
+
+/** Counts in the organization's pool, or by address. Fails open: a fault of the store lets requests pass (design 4). */
+async function count(
+  request: AuthorizedRequest,
+  orgId: string | null,
+  dependencies: AuthorizerDependencies,
+): Promise<RateWindow | null> {
+  const { counters, clock, rateFactor } = dependencies;
+  const now = clock.now();
+  try {
+    if (orgId === null) return addressWindow(await counters.countAddress(request.ip, now), rateFactor, now);
+    const endpoint = endpointLimit(request.method, request.path);
+    const counts = await counters.countOrganization(orgId, now, endpoint);
+    return organizationWindow(counts, endpoint, rateFactor, now);
+  } catch (error) {
+    logError('rate counting failed', error, { org_id: orgId });
+    return null;
+  }
+}

@@ -1,0 +1,39 @@
+import type {
+  APIGatewayRequestAuthorizerEventV2,
+  APIGatewaySimpleAuthorizerWithContextResult,
+} from 'aws-lambda';
+import { systemClock } from '#domain/clock.ts';
+import type { AuthorizerContext } from '#http/caller.ts';
+import { readConfig } from '#shared/config.ts';
+import { createSecretReader } from '#shared/security/secrets.ts';
+import { createTokens } from '#shared/security/tokens.ts';
+import { createCredentialStore } from '#store/credentials.ts';
+import { createRateCounterStore } from '#store/rate-counters.ts';
+import { createTable } from '#store/table.ts';
+import { authorize } from './authorize.ts';
+
+const config = readConfig(['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR']);
+const table = createTable(config.TABLE_NAME);
+const dependencies = {
+  credentials: createCredentialStore(table),
+  counters: createRateCounterStore(table),
+  tokens: createTokens(createSecretReader(config.TOKEN_SECRET_ARN), systemClock),
+  clock: systemClock,
+  rateFactor: config.ASPM_RATE_LIMIT_FACTOR,
+};
+
+/** Lets every request through to its function, with the caller or the reason why there is none. */
+export async function handler(
+  event: APIGatewayRequestAuthorizerEventV2,
+): Promise<APIGatewaySimpleAuthorizerWithContextResult<AuthorizerContext>> {
+  const context = await authorize(
+    {
+      method: event.requestContext.http.method,
+      path: event.rawPath,
+      ip: event.requestContext.http.sourceIp,
+      headers: event.headers ?? {},
+    },
+    dependencies,
+  );
+  return { isAuthorized: true, context };
+}

@@ -1,0 +1,106 @@
+import type { ErrorCode } from '#contract/errors.ts';
+import type { Clock } from '#domain/clock.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { scopesOfRole } from '#domain/permissions.ts';
+import type { Caller } from '#http/caller.ts';
+import { apiKeyHandle, looksLikeApiKey, matchesHash } from '#shared/security/api-key.ts';
+import type { SessionClaims, Tokens } from '#shared/security/tokens.ts';
+import type { CredentialStore } from '#store/credentials.ts';
+
+/** A credential as it was sent, before anything is known of it. */
+export type Credential = { readonly kind: 'api_key' | 'token'; readonly value: string };
+
+export type Identity =
+  | { readonly caller: Caller; readonly refusal?: undefined }
+  | { readonly caller: null; readonly refusal: ErrorCode };
+
+/**
+ * Picks the credential: `X-Org-Api-Key` (machine endpoints alone), `X-API-Key`, `Authorization`,
+ * in this order. Spec silent: design 3.
+ */
+export function readCredential(headers: Record<string, string | undefined>, path: string): Credential | null {
+  const machineKey = path.startsWith('/api/integrations/orgs/') ? headers['x-org-api-key'] : undefined;
+  const key = machineKey ?? headers['x-api-key'];
+  if (key !== undefined) return { kind: 'api_key', value: key.trim() };
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization?.trim() ?? '')?.[1];
+  if (bearer === undefined) return null;
+  return { kind: looksLikeApiKey(bearer) ? 'api_key' : 'token', value: bearer };
+}
+
+/** The organization that a path of Family A is about, or null. */
+export function orgOfPath(path: string): string | null {
+  return (
+    /^\/api\/(?:integrations\/)?orgs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/|$)/i
+      .exec(path)?.[1]
+      ?.toLowerCase() ?? null
+  );
+}
+
+/** The caller behind an API key; one request. */
+export async function identifyApiKey(value: string, store: CredentialStore, clock: Clock): Promise<Identity> {
+  const handle = apiKeyHandle(value);
+  const record = handle === null ? null : await store.findApiKey(handle);
+  if (!record || !matchesHash(value, record.secret_hash)) return { caller: null, refusal: 'unauthorized' };
+  if (record.revoked_at !== null) return { caller: null, refusal: 'api_key_revoked' };
+  if (record.expires_at !== null && Date.parse(record.expires_at) <= clock.now())
+    return { caller: null, refusal: 'api_key_expired' };
+  const caller: Caller = {
+    kind: 'api_key',
+    id: record.id,
+    name: record.name,
+    orgId: record.org_id,
+    scopes: record.scopes,
+  };
+  await touch(record.last_used_at, record.handle, store, clock);
+  return { caller };
+}
+
+/** `last_used_at` is written at most once a minute (design 3). */
+async function touch(
+  lastUsedAt: string | null,
+  handle: string,
+  store: CredentialStore,
+  clock: Clock,
+): Promise<void> {
+  if (lastUsedAt !== null && clock.now() - Date.parse(lastUsedAt) < 60_000) return;
+  await store.recordKeyUse(handle, clock.now());
+}
+
+/** The claims of an access token, or the code of its refusal; no request. */
+export async function readToken(value: string, tokens: Tokens): Promise<SessionClaims | ErrorCode> {
+  try {
+    return await tokens.verifyAccess(value);
+  } catch (error) {
+    if (error instanceof ServiceError) return error.code;
+    throw error;
+  }
+}
+
+/**
+ * The user behind a token, as a member of the organization of the path, else of the session's.
+ * Role and membership are read anew, so that a removal or demotion counts at once; one request.
+ */
+export async function identifyUser(
+  claims: SessionClaims,
+  pathOrgId: string | null,
+  store: CredentialStore,
+): Promise<Identity> {
+  const wanted = [...new Set([pathOrgId, claims.orgId].filter((id) => id !== null))];
+  const held = await store.readSession(claims.userId, claims.sessionId, wanted);
+  if (!held) return { caller: null, refusal: 'token_invalid' };
+  const membership = wanted
+    .map((orgId) => held.memberships.find((candidate) => candidate.org_id === orgId))
+    .find((candidate) => candidate !== undefined);
+  return {
+    caller: {
+      kind: 'user',
+      id: held.user.id,
+      name: held.user.name,
+      email: held.user.email,
+      sessionId: claims.sessionId,
+      orgId: membership?.org_id ?? null,
+      role: membership?.role ?? null,
+      scopes: membership ? scopesOfRole(membership.role) : [],
+    },
+  };
+}

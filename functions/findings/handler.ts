@@ -1,0 +1,20 @@
+import { findings } from '#contract/operations/findings.ts';
+import { systemClock } from '#domain/clock.ts';
+import { createHandler } from '#http/chain.ts';
+import { readConfig } from '#shared/config.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { createFindingStore } from '#store/findings.ts';
+import { createTable } from '#store/table.ts';
+import { findingOperations } from './operations.ts';
+
+const config = readConfig(['TABLE_NAME', 'COUNTER_LANES']);
+const table = createTable(config.TABLE_NAME);
+const counters = createCounterStore(table, config.COUNTER_LANES);
+
+export const handler = createHandler(findings, findingOperations, {
+  findings: createFindingStore(table, counters),
+  assets: createAssetStore(table, counters),
+  counters,
+  clock: systemClock,
+});

@@ -1,0 +1,29 @@
+import { systemClock } from '#domain/clock.ts';
+import { IngestStep } from '#events/pipeline.ts';
+import { readConfig } from '#shared/config.ts';
+import { createReportBucket } from '#shared/report-bucket.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { createFindingWriteStore } from '#store/finding-writes.ts';
+import { createManifestStore } from '#store/manifests.ts';
+import { createRunStore } from '#store/runs.ts';
+import { createScanStore } from '#store/scans.ts';
+import { createTable } from '#store/table.ts';
+import { ingestReport } from './ingest.ts';
+
+const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET', 'S3_PATH_STYLE']);
+const table = createTable(config.TABLE_NAME);
+const counters = createCounterStore(table, config.COUNTER_LANES);
+const dependencies = {
+  scans: createScanStore(table),
+  runs: createRunStore(table),
+  assets: createAssetStore(table, counters),
+  manifests: createManifestStore(table),
+  writes: createFindingWriteStore(table, counters),
+  bucket: createReportBucket(config.REPORT_BUCKET, config.S3_PATH_STYLE),
+  clock: systemClock,
+};
+
+export async function handler(event: unknown): Promise<void> {
+  await ingestReport(IngestStep.parse(event), dependencies);
+}

@@ -1,0 +1,140 @@
+import { type Clock, timestamp } from '#domain/clock.ts';
+import { findingId } from '#domain/ids.ts';
+import type { IngestStep } from '#events/pipeline.ts';
+import { logError } from '#shared/log.ts';
+import type { ReportBucket } from '#shared/report-bucket.ts';
+import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import type { AssetRecord, AssetStore } from '#store/assets.ts';
+import type { FindingRecord } from '#store/finding-record.ts';
+import type { FindingWriteStore } from '#store/finding-writes.ts';
+import type { ManifestStore } from '#store/manifests.ts';
+import type { RunRecord, RunRef, RunStore, ScannerState } from '#store/runs.ts';
+import type { ScanStore } from '#store/scans.ts';
+import { readReport } from './read-report.ts';
+import { countCells, reconcile } from './reconcile.ts';
+
+export interface IngestDependencies {
+  readonly scans: ScanStore;
+  readonly runs: RunStore;
+  readonly assets: AssetStore;
+  readonly manifests: ManifestStore;
+  readonly writes: FindingWriteStore;
+  readonly bucket: ReportBucket;
+  readonly clock: Clock;
+}
+
+/** What one (scanner, report) of a run is ingested with. */
+export interface IngestContext {
+  readonly ref: RunRef;
+  readonly run: RunRecord;
+  readonly asset: AssetRecord;
+  readonly scanner: IngestStep['scanner'];
+  readonly at: number;
+}
+
+/** Another run is ingesting the same (asset, scanner): the state machine tries again. */
+export class ManifestBusy extends Error {
+  override readonly name = 'ManifestBusy';
+}
+
+/**
+ * Turns one scanner's report of one run into findings. Safe to repeat: ids follow from what was
+ * found, and a step that has its result does nothing.
+ * @throws ManifestBusy while another run ingests the same asset and scanner
+ */
+export async function ingestReport(step: IngestStep, dependencies: IngestDependencies): Promise<void> {
+  const { scans, runs, assets, clock } = dependencies;
+  const ref: RunRef = {
+    orgId: step.org_id,
+    scanId: step.scan_id,
+    assetId: step.asset_id,
+    runId: step.run_id,
+  };
+  const [scan, run, asset] = await Promise.all([
+    scans.get(ref.orgId, ref.scanId),
+    runs.get(ref.orgId, ref.scanId, ref.assetId),
+    assets.get(ref.orgId, ref.assetId),
+  ]);
+  // A cancelled scan's reports are not taken; a failed scanner has none.
+  if (
+    scan?.status !== 'running' ||
+    !run ||
+    run.id !== ref.runId ||
+    run.states[step.scanner]?.status !== 'reported'
+  )
+    return;
+  if (!asset) {
+    await runs.scannerFailed(
+      ref,
+      step.scanner,
+      { code: 'not_found', message: 'The asset was deleted during the scan' },
+      clock.now(),
+    );
+    return;
+  }
+  const context: IngestContext = { ref, run, asset, scanner: step.scanner, at: clock.now() };
+  const reported = await readFindings(context, dependencies);
+  if (reported === null) return;
+  const result = run.default_branch
+    ? await reconcile(context, reported, dependencies)
+    : await keepWithScan(context, reported, dependencies);
+  if (result) await runs.scannerIngested(ref, step.scanner, result);
+}
+
+/** The report's findings; null where it can't be read, which is then recorded as the scanner's failure. */
+async function readFindings(
+  context: IngestContext,
+  { bucket, runs, clock }: IngestDependencies,
+): Promise<ReportedFinding[] | null> {
+  const { ref, scanner } = context;
+  const gzipped = await bucket.read({ ...ref, scanner });
+  try {
+    if (!gzipped) throw new Error('no report was uploaded');
+    return await readReport(scanner, gzipped);
+  } catch (error) {
+    logError('report not readable', error, { run_id: ref.runId, scanner });
+    await runs.scannerFailed(
+      ref,
+      scanner,
+      { code: 'report_invalid', message: `The report of ${scanner} could not be read` },
+      clock.now(),
+    );
+    return null;
+  }
+}
+
+/** Another branch's findings belong to that scan alone, and move no status and no counter (design 5). */
+async function keepWithScan(
+  context: IngestContext,
+  reported: readonly ReportedFinding[],
+  { writes }: IngestDependencies,
+): Promise<NonNullable<ScannerState['result']>> {
+  const records = reported.map((finding) => newFinding(context, finding));
+  await writes.writeBranchFindings(context.ref.orgId, context.ref.scanId, records, context.at);
+  return { counts: countCells(records), new_count: 0, resolved_count: 0, manifest: null };
+}
+
+/** The record of a finding that nobody has seen before. */
+export function newFinding({ ref, scanner, at }: IngestContext, reported: ReportedFinding): FindingRecord {
+  const now = timestamp(at);
+  return {
+    ...reported,
+    cwe: [...reported.cwe],
+    id: findingId(ref.orgId, ref.assetId, scanner, reported.fingerprint),
+    org_id: ref.orgId,
+    asset_id: ref.assetId,
+    status: 'open',
+    first_seen_scan_id: ref.scanId,
+    last_seen_scan_id: ref.scanId,
+    resolved_by_scan_id: null,
+    created_at: now,
+    updated_at: now,
+    resolved_at: null,
+    assignee: null,
+    notes: null,
+    suppression: null,
+    priority: null,
+    owner: null,
+    policy_results: [],
+  };
+}

@@ -1,0 +1,64 @@
+import type { runnerGate } from '#contract/operations/runner-gate.ts';
+import type { Clock } from '#domain/clock.ts';
+import { ServiceError } from '#domain/errors.ts';
+import type { Implementations } from '#http/chain.ts';
+import type { ReportBucket } from '#shared/report-bucket.ts';
+import { fingerprintKey, hashClaim } from '#shared/security/claims.ts';
+import type { SecretReader } from '#shared/security/secrets.ts';
+import type { Tokens } from '#shared/security/tokens.ts';
+import type { AssetStore } from '#store/assets.ts';
+import type { RunRef, RunStore } from '#store/runs.ts';
+import type { ScanStore } from '#store/scans.ts';
+import { recordEvent } from './progress.ts';
+
+export interface RunnerGateDependencies {
+  readonly runs: RunStore;
+  readonly scans: ScanStore;
+  readonly assets: AssetStore;
+  readonly bucket: ReportBucket;
+  readonly tokens: Tokens;
+  readonly readFingerprintSecret: SecretReader;
+  readonly clock: Clock;
+  readonly allowLocal: boolean;
+}
+
+/** A runner's token outlives its deadline by this much, so that it can still report what it was cut off at. */
+const GRACE_SECONDS = 300;
+
+export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
+  async claimRun({ body }, { runs, assets, tokens, readFingerprintSecret, clock, allowLocal }) {
+    const run = await runs.findByRunId(body.org_id, body.run_id);
+    const asset = run && (await assets.get(body.org_id, run.asset_id));
+    if (!run || !asset?.clone_url) throw new ServiceError('unauthorized', 'The claim is not valid');
+    const ref: RunRef = { orgId: body.org_id, scanId: run.scan_id, assetId: run.asset_id, runId: run.id };
+    if (!(await runs.useClaim(ref, hashClaim(body.claim))))
+      throw new ServiceError('unauthorized', 'The claim is not valid');
+    const seconds =
+      Math.max(0, Math.ceil((Date.parse(run.deadline_at) - clock.now()) / 1000)) + GRACE_SECONDS;
+    return {
+      token: await tokens.signRunner(ref, seconds),
+      clone_url: asset.clone_url,
+      branch: run.branch,
+      scanners: run.scanners,
+      fingerprint_key: fingerprintKey(await readFingerprintSecret(), ref.orgId),
+      deadline: run.deadline_at,
+      allow_local: allowLocal,
+    };
+  },
+
+  async reportProgress({ body }, dependencies) {
+    const ref = await dependencies.tokens.verifyRunner(body.token);
+    await recordEvent(ref, body.event, dependencies);
+    const scan = await dependencies.scans.get(ref.orgId, ref.scanId);
+    return { cancelled: scan?.status !== 'running' };
+  },
+
+  async createReportUpload({ body }, { runs, bucket, tokens }) {
+    const ref = await tokens.verifyRunner(body.token);
+    const run = await runs.get(ref.orgId, ref.scanId, ref.assetId);
+    const state = run?.id === ref.runId && run.status === 'running' ? run.states[body.scanner] : undefined;
+    if (state?.status !== 'running' && state?.status !== 'waiting')
+      throw new ServiceError('conflict', 'No report of this scanner is expected');
+    return bucket.presignUpload({ ...ref, scanner: body.scanner }, body.bytes);
+  },
+};

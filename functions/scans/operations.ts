@@ -1,0 +1,112 @@
+import type { scans } from '#contract/operations/scans.ts';
+import { summarize } from '#domain/cells.ts';
+import type { Clock } from '#domain/clock.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { attributionOf } from '#http/attribution.ts';
+import type { Implementations } from '#http/chain.ts';
+import { pageOf } from '#http/paging.ts';
+import { presentFindings } from '#shared/presenters/finding.ts';
+import { presentRun, presentScan } from '#shared/presenters/scan.ts';
+import { type SubmitDependencies, submitScan } from '#shared/scans/submit-scan.ts';
+import type { FindingStore } from '#store/findings.ts';
+import type { ManifestStore } from '#store/manifests.ts';
+import type { RunStore } from '#store/runs.ts';
+import { countReported, listReported } from './scan-findings.ts';
+
+export interface ScanDependencies extends SubmitDependencies {
+  readonly runs: RunStore;
+  readonly manifests: ManifestStore;
+  readonly findings: FindingStore;
+  readonly clock: Clock;
+}
+
+export const scanOperations: Implementations<typeof scans.operations, ScanDependencies> = {
+  async createScan(input, dependencies) {
+    const { caller, body, idempotencyKey } = input;
+    const scan = await submitScan(
+      caller.orgId,
+      {
+        scope: body.scope,
+        targetId: body.target_id ?? null,
+        scanners: body.scanners,
+        branch: body.branch ?? null,
+        trigger: 'api',
+        idempotencyKey,
+      },
+      attributionOf(input, dependencies.clock),
+      dependencies,
+    );
+    return presentScan(scan);
+  },
+
+  async listScans({ caller, query }, { scans }) {
+    const order = query.sort === 'created_at' ? 'oldest' : 'newest';
+    const skip = (query.page - 1) * query.per_page;
+    if (query.status || query.scope) {
+      const all = await scans.list(caller.orgId, order);
+      const matching = all.filter(
+        (scan) =>
+          (!query.status || query.status.includes(scan.status)) &&
+          (!query.scope || scan.scope === query.scope),
+      );
+      const { slice, pagination } = pageOf(matching, query.page, query.per_page);
+      return { data: slice.map(presentScan), pagination };
+    }
+    const [total, read] = await Promise.all([
+      scans.count(caller.orgId),
+      scans.list(caller.orgId, order, skip + query.per_page),
+    ]);
+    return {
+      data: read.slice(skip).map(presentScan),
+      pagination: { page: query.page, per_page: query.per_page, total },
+    };
+  },
+
+  async getScan({ caller, params }, { scans }) {
+    return presentScan(await scans.require(caller.orgId, params.scan_id));
+  },
+
+  async getScanSummary({ caller, params }, dependencies) {
+    await dependencies.scans.require(caller.orgId, params.scan_id);
+    return summarize(await countReported(caller.orgId, params.scan_id, dependencies));
+  },
+
+  async listScanFindings({ caller, params, query }, dependencies) {
+    const { scans, findings, clock } = dependencies;
+    await scans.require(caller.orgId, params.scan_id);
+    const skip = (query.page - 1) * query.per_page;
+    const page = { skip, take: query.per_page };
+    const { records, total } = await listReported(
+      caller.orgId,
+      params.scan_id,
+      query,
+      query.sort,
+      page,
+      dependencies,
+    );
+    return {
+      data: await presentFindings(caller.orgId, records, findings, clock.now()),
+      pagination: { page: query.page, per_page: query.per_page, total },
+    };
+  },
+
+  async listScanRuns({ caller, params, query }, { scans, runs }) {
+    await scans.require(caller.orgId, params.scan_id);
+    const { slice, pagination } = pageOf(
+      await runs.listAll(caller.orgId, params.scan_id),
+      query.page,
+      query.per_page,
+    );
+    return { data: slice.map(presentRun), pagination };
+  },
+
+  /** Ends the scan at once: what still runs is told to stop, and what it reports is no longer taken. */
+  async cancelScan(input, { scans, clock }) {
+    const { caller, params } = input;
+    const held = await scans.require(caller.orgId, params.scan_id);
+    const running = held.status === 'queued' || held.status === 'running';
+    if (!running || !(await scans.finish(caller.orgId, held, 'cancelled', attributionOf(input, clock))))
+      throw new ServiceError('conflict', 'The scan has ended already');
+    return presentScan(await scans.require(caller.orgId, params.scan_id));
+  },
+};

@@ -1,0 +1,23 @@
+import { systemClock } from '#domain/clock.ts';
+import { readConfig } from '#shared/config.ts';
+import { createExecutions } from '#shared/executions.ts';
+import { createQueue } from '#shared/queue.ts';
+import { createRunStore } from '#store/runs.ts';
+import { createScanStore } from '#store/scans.ts';
+import { createTable } from '#store/table.ts';
+import { sweep } from './sweep.ts';
+
+const config = readConfig(['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL', 'RUN_STATE_MACHINE_ARN']);
+const table = createTable(config.TABLE_NAME);
+const dependencies = {
+  scans: createScanStore(table),
+  runs: createRunStore(table),
+  executions: createExecutions(config.RUN_STATE_MACHINE_ARN),
+  scanRequests: createQueue<{ org_id: string; scan_id: string }>(config.SCAN_QUEUE_URL),
+  dispatchRequests: createQueue<{ org_id: string }>(config.DISPATCH_QUEUE_URL),
+  clock: systemClock,
+};
+
+export async function handler(): Promise<void> {
+  await sweep(dependencies);
+}

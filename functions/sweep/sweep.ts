@@ -1,0 +1,61 @@
+import { type FinishRunDependencies, finishRun } from '#functions/finish-run/finish-run.ts';
+import type { Executions } from '#shared/executions.ts';
+import { logError, logWarning } from '#shared/log.ts';
+import { finishScan } from '#shared/scans/finish-scan.ts';
+import type { ScanRecord } from '#store/scans.ts';
+
+export interface SweepDependencies extends FinishRunDependencies {
+  readonly executions: Executions;
+}
+
+/** A scan's messages are on their way for this long before the sweep repeats them. */
+const PATIENCE = 30_000;
+
+/**
+ * Once a minute: finds scans that something forgot, and goes on with them: lost messages, executions
+ * that a restart cut off, runs past their deadline. So every scan ends, and nothing stays locked.
+ */
+export async function sweep(dependencies: SweepDependencies): Promise<void> {
+  for (const { orgId, scanId } of await dependencies.scans.listActive()) {
+    try {
+      await sweepScan(orgId, scanId, dependencies);
+    } catch (error) {
+      logError('sweep of a scan failed', error, { org_id: orgId, scan_id: scanId });
+    }
+  }
+}
+
+async function sweepScan(orgId: string, scanId: string, dependencies: SweepDependencies): Promise<void> {
+  const { scans, clock, scanRequests } = dependencies;
+  const scan = await scans.get(orgId, scanId);
+  if (!scan || clock.now() - Date.parse(scan.created_at) < PATIENCE) return;
+  if (scan.status === 'queued' || scan.remaining === undefined) {
+    await scanRequests.send({ org_id: orgId, scan_id: scanId });
+    return;
+  }
+  await endLostRuns(orgId, scan, dependencies);
+  await finishScan(orgId, scanId, dependencies);
+}
+
+/** A run that is said to run while its execution does not, or that is past its deadline, has been lost. */
+async function endLostRuns(orgId: string, scan: ScanRecord, dependencies: SweepDependencies): Promise<void> {
+  const { runs, executions, clock } = dependencies;
+  const overdue = scan.deadline_at !== null && clock.now() > Date.parse(scan.deadline_at);
+  for (const run of await runs.listAll(orgId, scan.id)) {
+    if (run.status !== 'running' && !(overdue && run.status === 'waiting')) continue;
+    const fresh = run.started_at !== null && clock.now() - Date.parse(run.started_at) < PATIENCE;
+    if (!overdue && (fresh || (await executions.isRunning(run.id)))) continue;
+    logWarning('ending a lost run', { org_id: orgId, scan_id: scan.id, run_id: run.id, overdue });
+    if (overdue) await executions.stop(run.id, 'past the deadline of the scan');
+    await finishRun(
+      {
+        org_id: orgId,
+        scan_id: scan.id,
+        asset_id: run.asset_id,
+        run_id: run.id,
+        failure: { Error: overdue ? 'States.Timeout' : 'ExecutionLost' },
+      },
+      dependencies,
+    );
+  }
+}

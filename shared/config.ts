@@ -1,0 +1,68 @@
+import * as z from 'zod';
+
+/**
+ * The settings that functions read from their environment: declared here once, set by
+ * `infra/` for each function, parsed at cold start by `readConfig`. Nothing else in the
+ * functions reads `process.env` (the AWS SDK does, for its own `AWS_…` names).
+ */
+const flag = z
+  .enum(['0', '1'])
+  .default('0')
+  .transform((value) => value === '1');
+
+const settings = {
+  /** Name of the one DynamoDB table. */
+  TABLE_NAME: z.string().min(1),
+  /** Counters of an organization and its projects are kept in this many lanes (see docs/data-model.md). */
+  COUNTER_LANES: z.coerce.number().int().min(1).max(32).default(8),
+  /** Secret that signs access, refresh and runner tokens: ARN of a Secrets Manager secret. */
+  TOKEN_SECRET_ARN: z.string().min(1),
+  /** Secret from which each organization's fingerprint key is derived. It never rotates: identities hang on it. */
+  FINGERPRINT_SECRET_ARN: z.string().min(1),
+  /** Public address of the API, without a slash at the end. */
+  PUBLIC_URL: z.url(),
+  SCAN_QUEUE_URL: z.url(),
+  DISPATCH_QUEUE_URL: z.url(),
+  /** The state machine that runs one (scan, asset). */
+  RUN_STATE_MACHINE_ARN: z.string().min(1),
+  REPORT_BUCKET: z.string().min(1),
+  /** Path-style addresses for S3: the embedded cloud has no DNS name per bucket. */
+  S3_PATH_STYLE: flag,
+  /** Tier of a new organization. */
+  ASPM_DEFAULT_TIER: z.enum(['free', 'pro', 'enterprise']).default('free'),
+  /** Multiplies every rate limit: for benches and load tests. */
+  ASPM_RATE_LIMIT_FACTOR: z.coerce.number().positive().default(1),
+  /** `file:` URLs and plain paths as clone URLs: the embedded cloud alone sets it. */
+  ASPM_ALLOW_LOCAL_REPOSITORIES: flag,
+  /** Lets callbacks and clones reach private addresses: for tests and closed networks. */
+  ASPM_ALLOW_PRIVATE_ADDRESSES: flag,
+  /** Folder of the reference page's third-party files (Swagger UI); relative to the function's own folder. */
+  ASSETS_DIR: z.string().min(1),
+  /** Scanners that the deployment has, comma-separated: the default where a request names none. */
+  SCANNERS: z
+    .string()
+    .default('semgrep,grype,trivy,gitleaks')
+    .transform((value) => value.split(',').filter((name) => name !== ''))
+    .pipe(z.array(z.enum(['semgrep', 'grype', 'trivy', 'gitleaks'])).min(1)),
+} as const;
+
+export type SettingName = keyof typeof settings;
+export type Config<N extends SettingName> = { [K in N]: z.output<(typeof settings)[K]> };
+
+/**
+ * Parses the named settings; every unusable one is listed in the one error thrown.
+ * @throws Error naming each setting and what is wrong with it, never its value.
+ */
+export function readConfig<const N extends SettingName>(
+  names: readonly N[],
+  environment: NodeJS.ProcessEnv = process.env,
+): Config<N> {
+  const shape = Object.fromEntries(names.map((name) => [name, settings[name]]));
+  const parsed = z.object(shape).safeParse(environment);
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`Unusable settings: ${wrong.join('; ')}`);
+  }
+  // The shape was built from exactly these names, which the checker can't follow through fromEntries.
+  return parsed.data as Config<N>;
+}

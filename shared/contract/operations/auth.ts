@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { declareGroup } from '../operation.ts';
+import { opaqueIdInput } from '../schemas/common.ts';
+import { CurrentUser, OrgRead, TokenPair } from '../schemas/records.ts';
+
+// Spec silent: the organization that the session works in (design 2); default the earliest joined.
+const OrganizationChoice = z.union([z.uuid(), opaqueIdInput('organization')]).optional();
+
+export const auth = declareGroup('auth', {
+  login: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/login',
+    summary: 'Sign in with e-mail and password',
+    permission: 'public',
+    body: z.object({
+      email: z.string().trim().min(3).max(254),
+      password: z.string().min(1).max(1024),
+      org_id: OrganizationChoice,
+    }),
+    response: { status: 200, schema: TokenPair },
+    errors: ['unauthorized', 'not_found'],
+  },
+  refresh: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/refresh',
+    summary: 'Get a new access token for a refresh token',
+    permission: 'public',
+    body: z.object({ refresh_token: z.string().min(1).max(4096), org_id: OrganizationChoice }),
+    response: { status: 200, schema: TokenPair },
+    errors: ['token_invalid', 'token_expired', 'not_found'],
+  },
+  logout: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/logout',
+    summary: 'End a session: its refresh token serves no more',
+    permission: 'signed-in',
+    body: z.object({ refresh_token: z.string().min(1).max(4096).optional() }),
+    bodyOptional: true,
+    response: { status: 200, schema: z.object({ logged_out: z.literal(true) }) },
+    errors: [],
+  },
+  getCurrentUser: {
+    family: 'A',
+    method: 'GET',
+    path: '/api/auth/me',
+    summary: 'Who the credential belongs to, and what it may do',
+    permission: 'signed-in',
+    response: { status: 200, schema: CurrentUser },
+    errors: [],
+  },
+  listOwnOrganizations: {
+    family: 'A',
+    method: 'GET',
+    path: '/api/auth/orgs',
+    summary: 'Organizations of the caller',
+    permission: 'signed-in',
+    response: { status: 200, schema: z.array(OrgRead) },
+    errors: [],
+  },
+});

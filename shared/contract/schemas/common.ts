@@ -1,0 +1,131 @@
+import * as z from 'zod';
+import { fromOpaque, ID_PREFIXES, type IdKind } from '#domain/ids.ts';
+
+/** ISO 8601 UTC with milliseconds. */
+export const Timestamp = z.iso.datetime({ precision: 3 });
+
+/** An identifier as Family A shows it. */
+export const Uuid = z.uuid();
+
+/** An identifier as Family B shows it, in a response. */
+export function opaqueId(kind: IdKind): z.ZodString {
+  return z.string().regex(new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-f]{32}$`));
+}
+
+/**
+ * An identifier of Family B in a request: answers the UUID behind it. A malformed one in a path
+ * is a 404 (the chain sees to that), in a query or body an invalid value.
+ */
+export function opaqueIdInput(kind: IdKind) {
+  return z
+    .string()
+    .transform((text, context) => {
+      const id = fromOpaque(kind, text);
+      if (id !== null) return id;
+      context.issues.push({
+        code: 'custom',
+        input: text,
+        message: `must be an identifier of the shape ${ID_PREFIXES[kind]}_<id>`,
+      });
+      return z.NEVER;
+    })
+    .meta({ example: `${ID_PREFIXES[kind]}_0199c0de5eed7000a0000000000000aa` });
+}
+
+/** Comma-separated values of a query parameter; each must be of the list. */
+export function commaSeparated<const Values extends readonly [string, ...string[]]>(values: Values) {
+  const allowed: ReadonlySet<string> = new Set(values);
+  return z
+    .string()
+    .transform((text, context): Values[number][] => {
+      const chosen = text.split(',').map((value) => value.trim());
+      if (chosen.every((value): value is Values[number] => allowed.has(value))) return [...new Set(chosen)];
+      context.issues.push({ code: 'custom', input: text, message: `must be one of ${values.join(', ')}` });
+      return z.NEVER;
+    })
+    .meta({ description: `Comma-separated: ${values.join(', ')}`, example: values[0] });
+}
+
+/** Comma-separated identifiers of Family B; answers UUIDs. At most 100, a page's worth. */
+export function commaSeparatedIds(kind: IdKind) {
+  return z
+    .string()
+    .transform((text, context): string[] => {
+      const ids = text.split(',').map((value) => fromOpaque(kind, value.trim()));
+      const known = ids.filter((id) => id !== null);
+      if (known.length === ids.length && known.length <= 100) return [...new Set(known)];
+      const message =
+        known.length > 100
+          ? 'must name at most 100 identifiers'
+          : `must be identifiers of the shape ${ID_PREFIXES[kind]}_<id>`;
+      context.issues.push({ code: 'custom', input: text, message });
+      return z.NEVER;
+    })
+    .meta({ description: `Comma-separated identifiers of the shape ${ID_PREFIXES[kind]}_<id>, at most 100` });
+}
+
+/** A whole number in a query parameter, where every value arrives as text. */
+export function queryInteger(minimum: number, maximum: number) {
+  const bounds =
+    maximum === Number.MAX_SAFE_INTEGER ? `at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .transform((text, context) => {
+      const value = Number(text);
+      if (/^\d{1,15}$/.test(text) && value >= minimum && value <= maximum) return value;
+      context.issues.push({ code: 'custom', input: text, message: `must be a whole number ${bounds}` });
+      return z.NEVER;
+    })
+    .meta({ description: `A whole number ${bounds}`, pattern: '^\\d+$' });
+}
+
+/** `page` and `per_page` of every list: an out-of-range value is refused, never clamped (design 2). */
+export const pageQuery = {
+  page: queryInteger(1, 1_000_000).default(1),
+  per_page: queryInteger(1, 100).default(20),
+};
+
+export const Pagination = z.object({
+  page: z.int().min(1),
+  per_page: z.int().min(1).max(100),
+  total: z.int().min(0),
+});
+
+/** Family B's list envelope. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), pagination: Pagination });
+}
+
+/** Family B's answer to a delete. */
+export function deletedOf(kind: IdKind) {
+  return z.object({ id: opaqueId(kind), deleted: z.literal(true) });
+}
+
+/** C0 controls but tab and line breaks, and DEL. */
+function hasControlCharacter(value: string): boolean {
+  return /[^\P{Cc}\t\n\r]/u.test(value);
+}
+
+/** Text that people write: trimmed, never empty, and no control characters that would garble a list. */
+export function text(maximum: number) {
+  return (
+    z
+      .string()
+      .trim()
+      .min(1)
+      .max(maximum)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
+      .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'must not contain control characters')
+  );
+}
+
+/** A branch's name as git takes it (git-check-ref-format): above all no dash at its start, which a program could read as an option. */
+export const BranchName = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(
+    /^(?![-/])(?!.*(?:\.\.|\/\/|@\{))[^\s~^:?*[\\]*(?<![/.])(?<!\.lock)$/,
+    'must be the name of a branch',
+  )
+  .refine((name) => !hasControlCharacter(name), 'must be the name of a branch');

@@ -1,0 +1,262 @@
+import * as z from 'zod';
+import {
+  FINDING_CATEGORIES,
+  FINDING_STATUSES,
+  PERMISSIONS,
+  ROLES,
+  SCAN_STATUSES,
+  SCANNERS,
+  SCOPES,
+  SEVERITIES,
+  TIERS,
+} from '#domain/vocabulary.ts';
+import { opaqueId, Timestamp, Uuid } from './common.ts';
+
+/** The records as they go over the wire. Each is made for one family; only the ids differ. */
+
+const counts = <const Names extends readonly string[]>(names: Names) =>
+  z.object(
+    Object.fromEntries(names.map((name) => [name, z.int().min(0)])) as { [N in Names[number]]: z.ZodInt },
+  );
+
+export const SeverityCounts = counts(SEVERITIES).meta({ id: 'SeverityCounts' });
+
+/** Every key present, zeros included (design 10). */
+export const FindingSummary = z
+  .object({
+    total: z.int().min(0),
+    by_severity: SeverityCounts,
+    by_status: counts(FINDING_STATUSES),
+    by_scanner: counts(SCANNERS),
+  })
+  .meta({ id: 'FindingSummary' });
+
+export const TokenPair = z
+  .object({
+    access_token: z.string(),
+    refresh_token: z.string(),
+    expires_in: z.int(),
+    token_type: z.literal('Bearer'),
+  })
+  .meta({ id: 'TokenPair' });
+
+export const CurrentUser = z
+  .object({
+    type: z.enum(['user', 'api_key']),
+    id: Uuid,
+    email: z.email().nullable(),
+    name: z.string(),
+    created_at: Timestamp,
+    last_login_at: Timestamp.nullable(),
+    org_id: Uuid.nullable(),
+    role: z.enum(ROLES).nullable(),
+    scopes: z.array(z.enum(PERMISSIONS)),
+  })
+  .meta({ id: 'CurrentUser' });
+
+export const OrgRead = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    slug: z.string(),
+    tier: z.enum(TIERS),
+    settings: z.object({
+      sla_days: z.object({
+        critical: z.int().nullable(),
+        high: z.int().nullable(),
+        medium: z.int().nullable(),
+        low: z.int().nullable(),
+        info: z.int().nullable(),
+      }),
+      scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
+      auto_resolve: z.boolean(),
+    }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: 'OrgRead' });
+
+export const OrgApiKeyRead = z
+  .object({
+    id: Uuid,
+    name: z.string(),
+    prefix: z.string(),
+    scopes: z.array(z.enum(PERMISSIONS)),
+    created_at: Timestamp,
+    created_by: z.string(),
+    expires_at: Timestamp.nullable(),
+    last_used_at: Timestamp.nullable(),
+    revoked_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'OrgApiKeyRead' });
+
+export const OrgApiKeyCreated = z
+  .object({ ...OrgApiKeyRead.shape, key: z.string() })
+  .meta({ id: 'OrgApiKeyCreated' });
+
+function project(id: z.ZodType<string>, teamId: z.ZodType<string>) {
+  return z.object({
+    id,
+    name: z.string(),
+    description: z.string().nullable(),
+    parent_id: id.nullable(),
+    team_id: teamId.nullable(),
+    asset_count: z.int().min(0),
+    finding_count: z.int().min(0),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  });
+}
+export const Project = project(opaqueId('project'), opaqueId('team')).meta({ id: 'Project' });
+
+export const ASSET_TYPES = ['repository', 'container_image', 'other'] as const;
+export const CRITICALITIES = ['critical', 'high', 'medium', 'low'] as const;
+
+function asset(id: z.ZodType<string>, projectId: z.ZodType<string>) {
+  return z.object({
+    id,
+    name: z.string(),
+    full_name: z.string(),
+    type: z.enum(ASSET_TYPES),
+    provider: z.string(),
+    clone_url: z.string().nullable(),
+    default_branch: z.string().nullable(),
+    project_id: projectId.nullable(),
+    sub_project_id: projectId.nullable(),
+    integration_id: z.string().nullable(),
+    criticality: z.enum(CRITICALITIES),
+    tags: z.array(z.string()),
+    finding_counts: SeverityCounts,
+    last_scan_at: Timestamp.nullable(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  });
+}
+export const Asset = asset(opaqueId('asset'), opaqueId('project')).meta({ id: 'Asset' });
+export const RepositoryRead = asset(Uuid, Uuid).meta({ id: 'RepositoryRead' });
+
+/** What failed in a scan. `code` is of the catalogue, or of a scanner's run (docs/decisions.md). */
+export const ScanError = z
+  .object({
+    code: z.string(),
+    message: z.string(),
+    details: z.array(
+      z.object({
+        asset_id: opaqueId('asset'),
+        scanner: z.enum(SCANNERS).nullable(),
+        code: z.string(),
+        message: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'ScanError' });
+
+export const Scan = z
+  .object({
+    id: opaqueId('scan'),
+    scope: z.enum(SCOPES),
+    target_id: z.union([opaqueId('project'), opaqueId('asset')]).nullable(),
+    scanners: z.array(z.enum(SCANNERS)),
+    branch: z.string().nullable(),
+    commit: z.string().nullable(),
+    trigger: z.enum(['api', 'schedule', 'push', 'pull_request', 'import']),
+    status: z.enum(SCAN_STATUSES),
+    progress: z.object({ total: z.int().min(0), done: z.int().min(0), failed: z.int().min(0) }),
+    finding_counts: SeverityCounts,
+    new_count: z.int().min(0),
+    resolved_count: z.int().min(0),
+    error: ScanError.nullable(),
+    created_by: z.string(),
+    created_at: Timestamp,
+    started_at: Timestamp.nullable(),
+    finished_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'Scan' });
+
+export const SCANNER_RUN_STATUSES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
+
+/** One asset's part of a scan, with the state of each scanner: what live progress is made of. */
+export const ScanRun = z
+  .object({
+    id: opaqueId('run'),
+    asset_id: opaqueId('asset'),
+    status: z.enum(SCANNER_RUN_STATUSES),
+    commit: z.string().nullable(),
+    scanners: z.array(
+      z.object({
+        scanner: z.enum(SCANNERS),
+        status: z.enum(SCANNER_RUN_STATUSES),
+        started_at: Timestamp.nullable(),
+        finished_at: Timestamp.nullable(),
+        finding_count: z.int().min(0).nullable(),
+        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+      }),
+    ),
+    started_at: Timestamp.nullable(),
+    finished_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'ScanRun' });
+
+export const Finding = z
+  .object({
+    id: opaqueId('finding'),
+    title: z.string(),
+    description: z.string(),
+    severity: z.enum(SEVERITIES),
+    status: z.enum(FINDING_STATUSES),
+    scanner: z.enum(SCANNERS),
+    rule_id: z.string(),
+    category: z.enum(FINDING_CATEGORIES),
+    cve_id: z.string().nullable(),
+    cwe: z.array(z.string()),
+    cvss_score: z.number().nullable(),
+    epss_score: z.number().nullable(),
+    epss_percentile: z.number().nullable(),
+    kev: z.boolean(),
+    package: z
+      .object({
+        name: z.string(),
+        version: z.string(),
+        fixed_version: z.string().nullable(),
+        purl: z.string().nullable(),
+      })
+      .nullable(),
+    location: z.object({
+      path: z.string(),
+      start_line: z.int().nullable(),
+      end_line: z.int().nullable(),
+    }),
+    fix: z.string().nullable(),
+    project_id: opaqueId('project').nullable(),
+    sub_project_id: opaqueId('project').nullable(),
+    asset_id: opaqueId('asset'),
+    first_seen_scan_id: opaqueId('scan'),
+    last_seen_scan_id: opaqueId('scan'),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    age_days: z.int().min(0),
+    resolved_at: Timestamp.nullable(),
+    sla_due_at: Timestamp.nullable(),
+    assignee: opaqueId('user').nullable(),
+    notes: z.string().nullable(),
+    suppression: z
+      .object({
+        reason: z.string().nullable(),
+        comment: z.string().nullable(),
+        expires_at: Timestamp.nullable(),
+      })
+      .nullable(),
+    priority: z.union([z.string(), z.number()]).nullable(),
+    owner: z.string().nullable(),
+    policy_results: z.array(
+      z.object({
+        policy_id: opaqueId('policy'),
+        kind: z.string(),
+        version: z.int(),
+        decision: z.unknown(),
+        reason: z.string().nullable(),
+      }),
+    ),
+    fingerprint: z.string(),
+  })
+  .meta({ id: 'Finding' });

@@ -1,0 +1,37 @@
+import type { ErrorCode } from '#contract/errors.ts';
+
+/** One wrong field: `field` is a dotted path into the body, or the name of a parameter. */
+export interface ErrorDetail {
+  readonly field: string;
+  readonly message: string;
+}
+
+interface ServiceErrorOptions {
+  readonly details?: readonly ErrorDetail[];
+  /** Seconds until a retry can succeed; rendered as `Retry-After` and `retry_after`. */
+  readonly retryAfter?: number;
+  readonly cause?: unknown;
+}
+
+/**
+ * A refusal that the caller can act on. `message` goes out as it is: it never holds a secret,
+ * or anything of another organization. Everything else that is thrown is an internal error.
+ */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** The 404 of an unknown record, of a malformed id, and of another organization's record alike. */
+export function notFound(record: string): ServiceError {
+  return new ServiceError('not_found', `${record} not found`);
+}

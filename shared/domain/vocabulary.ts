@@ -1,0 +1,51 @@
+/** The closed lists of the specification ("Enumerations"), in its order and spelling. */
+
+export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+export const FINDING_STATUSES = [
+  'open',
+  'triaged',
+  'confirmed',
+  'suppressed',
+  'resolved',
+  'in_progress',
+  'reopened',
+] as const;
+export type FindingStatus = (typeof FINDING_STATUSES)[number];
+
+export const SCANNERS = ['semgrep', 'grype', 'trivy', 'gitleaks'] as const;
+export type Scanner = (typeof SCANNERS)[number];
+
+export const SCOPES = ['organization', 'project', 'asset'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const PERMISSIONS = [
+  'scans:read',
+  'scans:write',
+  'findings:read',
+  'findings:write',
+  'policies:read',
+  'policies:write',
+  'projects:read',
+  'projects:write',
+  'tickets:read',
+  'tickets:write',
+  'admin',
+] as const;
+/** A permission scope of an API key; users get theirs from their role. */
+export type PermissionScope = (typeof PERMISSIONS)[number];
+
+export const ROLES = ['Viewer', 'Editor', 'Policy Editor', 'Project Admin', 'Admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const TIERS = ['free', 'pro', 'enterprise'] as const;
+export type Tier = (typeof TIERS)[number];
+
+// Spec silent: what a finding is about. The scanners overlap (Trivy alone finds three kinds).
+export const FINDING_CATEGORIES = ['code', 'secret', 'vulnerability', 'misconfiguration'] as const;
+export type FindingCategory = (typeof FINDING_CATEGORIES)[number];
+
+// Spec silent: the states of a scan; design fixes them.
+export const SCAN_STATUSES = ['queued', 'running', 'completed', 'partial', 'failed', 'cancelled'] as const;
+export type ScanStatus = (typeof SCAN_STATUSES)[number];

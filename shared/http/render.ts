@@ -1,0 +1,72 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { ERRORS, type ErrorCode } from '#contract/errors.ts';
+import { ServiceError } from '#domain/errors.ts';
+import type { RateWindow } from './caller.ts';
+import { HttpValidationError } from './validation.ts';
+
+export type HttpResponse = APIGatewayProxyStructuredResultV2 & { headers: Record<string, string> };
+
+export function renderJson(status: number, body: unknown): HttpResponse {
+  return {
+    statusCode: status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    body: JSON.stringify(body),
+  };
+}
+
+interface ErrorContext {
+  /** `verbose=true`: adds stack context and a suggestion (specification, "Errors"). */
+  readonly verbose: boolean;
+  /** Operation id, or null where no operation matched. */
+  readonly operation: string | null;
+}
+
+/** The one place where an error becomes a response. What is no error of the catalogue keeps its text to itself. */
+export function renderError(error: unknown, context: ErrorContext): HttpResponse {
+  const extras = context.verbose ? verboseParts(error, context) : {};
+  if (error instanceof HttpValidationError) return renderJson(422, { detail: error.detail, ...extras });
+  const known = error instanceof ServiceError ? error : internalError();
+  const response = renderJson(ERRORS[known.code].status, {
+    error: {
+      code: known.code,
+      message: known.message,
+      ...(known.details && { details: known.details }),
+      ...(known.retryAfter !== undefined && { retry_after: known.retryAfter }),
+      ...extras,
+    },
+    ...(known.retryAfter !== undefined && { retry_after: known.retryAfter }),
+  });
+  if (known.retryAfter !== undefined) response.headers['retry-after'] = String(known.retryAfter);
+  return response;
+}
+
+function internalError(): ServiceError {
+  return new ServiceError('internal_error', 'The server failed to process the request');
+}
+
+function verboseParts(error: unknown, context: ErrorContext): Record<string, unknown> {
+  const code: ErrorCode = error instanceof ServiceError ? error.code : 'internal_error';
+  const suggestion =
+    error instanceof HttpValidationError ? ERRORS.validation_error.suggestion : ERRORS[code].suggestion;
+  return { stack_context: { operation: context.operation, frames: ownFrames(error) }, suggestion };
+}
+
+const FRAME = /at (?:async )?([\w.$<>]+) \(.*?((?:functions|shared)\/[\w./-]+\.ts):(\d+)/;
+
+/** Names and places of our own frames alone: no values, no library's paths, no machine's folders. */
+function ownFrames(error: unknown): string[] {
+  if (!(error instanceof Error) || !error.stack) return [];
+  return error.stack
+    .split('\n')
+    .map((line) => FRAME.exec(line))
+    .filter((match) => match !== null)
+    .map(([, name, file, line]) => `${name} (${file}:${line})`);
+}
+
+export function rateHeaders(rate: RateWindow): Record<string, string> {
+  return {
+    'x-ratelimit-limit': String(rate.limit),
+    'x-ratelimit-remaining': String(rate.remaining),
+    'x-ratelimit-reset': String(rate.reset),
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Structured logs: one object a line, through the console, which Lambda's JSON log format takes as
+ * it is. Callers pass names and ids, never bodies, headers, tokens or report contents.
+ */
+type Fields = Record<string, string | number | boolean | null | undefined>;
+
+export function logInfo(message: string, fields: Fields = {}): void {
+  console.info({ message, ...fields });
+}
+
+export function logWarning(message: string, fields: Fields = {}): void {
+  console.warn({ message, ...fields });
+}
+
+export function logError(message: string, error: unknown, fields: Fields = {}): void {
+  console.error({ message, ...fields, error: describeError(error) });
+}
+
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return {
+    name: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  };
+}

@@ -1,0 +1,25 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type * as z from 'zod';
+import { logError } from './log.ts';
+
+/**
+ * Handles the messages of a batch one after the other, and reports those that failed, so that they
+ * alone come again (and end in the dead-letter queue). A message of another shape fails as well: it
+ * is evidence, not something to drop.
+ */
+export async function handleBatch<Schema extends z.ZodType>(
+  event: SQSEvent,
+  schema: Schema,
+  handle: (message: z.output<Schema>) => Promise<void>,
+): Promise<SQSBatchResponse> {
+  const batchItemFailures: { itemIdentifier: string }[] = [];
+  for (const record of event.Records) {
+    try {
+      await handle(schema.parse(JSON.parse(record.body)));
+    } catch (error) {
+      logError('message failed', error, { message_id: record.messageId });
+      batchItemFailures.push({ itemIdentifier: record.messageId });
+    }
+  }
+  return { batchItemFailures };
+}

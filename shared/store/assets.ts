@@ -1,0 +1,256 @@
+import * as z from 'zod';
+import { ASSET_TYPES, CRITICALITIES } from '#contract/schemas/records.ts';
+import type { Attribution } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { notFound, ServiceError } from '#domain/errors.ts';
+import { auditWrite } from './audit.ts';
+import type { CounterStore } from './counters.ts';
+import { assetEntriesPartition, assetEntryKey, assetKey, assetPlaceKey, foldName } from './keys.ts';
+import { countWrite, type ProjectRecord } from './projects.ts';
+import type { Table, Write } from './table.ts';
+
+const AssetRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  full_name: z.string(),
+  type: z.enum(ASSET_TYPES),
+  provider: z.string(),
+  clone_url: z.string().nullable(),
+  /** Null until the first scan has seen what the repository's HEAD points at. */
+  default_branch: z.string().nullable(),
+  project_id: z.string().nullable(),
+  sub_project_id: z.string().nullable(),
+  integration_id: z.string().nullable(),
+  criticality: z.enum(CRITICALITIES),
+  tags: z.array(z.string()),
+  last_scan_at: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type AssetRecord = z.infer<typeof AssetRecord>;
+
+/** What asset lists are filtered, sorted and cut by. */
+const AssetEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: z.enum(ASSET_TYPES),
+  project_id: z.string().nullable(),
+  sub_project_id: z.string().nullable(),
+  created_at: z.string(),
+});
+export type AssetEntry = z.infer<typeof AssetEntry>;
+
+/** Where an asset is: a project, and within it perhaps a sub-project. */
+export interface Placement {
+  readonly project_id: string | null;
+  readonly sub_project_id: string | null;
+}
+
+export type AssetStore = ReturnType<typeof createAssetStore>;
+
+/** Assets: repositories, images and what else can be scanned. */
+export function createAssetStore(table: Table, counters: CounterStore) {
+  async function get(orgId: string, assetId: string): Promise<AssetRecord | null> {
+    const item = await table.get(assetKey(orgId, assetId));
+    return item && AssetRecord.parse(item);
+  }
+
+  return {
+    get,
+
+    /** @throws ServiceError not_found */
+    async require(orgId: string, assetId: string): Promise<AssetRecord> {
+      const asset = await get(orgId, assetId);
+      if (!asset) throw notFound('asset');
+      return asset;
+    },
+
+    /** The assets that exist of those asked for; one request for each 100. */
+    async getMany(orgId: string, assetIds: readonly string[]): Promise<AssetRecord[]> {
+      const items = await table.batchGet(assetIds.map((id) => assetKey(orgId, id)));
+      return items.filter((item) => item !== null).map((item) => AssetRecord.parse(item));
+    },
+
+    /** Every asset's slim entry: about 200 bytes each, so 5,000 a request. */
+    async listEntries(orgId: string): Promise<AssetEntry[]> {
+      const items = await table.queryAll({
+        KeyConditionExpression: 'pk = :partition',
+        ExpressionAttributeValues: { ':partition': assetEntriesPartition(orgId) },
+        ConsistentRead: true,
+      });
+      return items.map((item) => AssetEntry.parse(item));
+    },
+
+    /** @throws ServiceError already_exists */
+    async create(orgId: string, asset: AssetRecord, attribution: Attribution): Promise<void> {
+      await table.transact([
+        {
+          Put: {
+            Item: { ...placeKey(orgId, asset), asset_id: asset.id },
+            ConditionExpression: 'attribute_not_exists(pk)',
+          },
+          otherwise: () =>
+            new ServiceError(
+              'already_exists',
+              asset.clone_url ? 'An asset with this URL exists' : 'An asset with this name exists',
+            ),
+        },
+        {
+          Put: {
+            Item: { ...assetKey(orgId, asset.id), ...asset },
+            ConditionExpression: 'attribute_not_exists(pk)',
+          },
+        },
+        { Put: { Item: entryItem(orgId, asset) } },
+        ...projectIds(asset).map((id) => countWrite(orgId, id, 'asset_count', 1)),
+        auditWrite(orgId, attribution, {
+          action: 'asset.create',
+          target: { type: 'asset', id: asset.id },
+          changes: { name: { after: asset.name }, type: { after: asset.type } },
+        }),
+      ]);
+    },
+
+    /** The asset that already has this place; two requests. */
+    async findByPlace(
+      orgId: string,
+      asset: Pick<AssetRecord, 'type' | 'name' | 'clone_url'>,
+    ): Promise<AssetRecord | null> {
+      const item = z.object({ asset_id: z.string() }).safeParse(await table.get(placeKey(orgId, asset)));
+      return item.success ? get(orgId, item.data.asset_id) : null;
+    },
+
+    /** @throws ServiceError conflict (changed by someone else meanwhile), already_exists */
+    async update(
+      orgId: string,
+      held: AssetRecord,
+      change: Partial<Pick<AssetRecord, 'name' | 'criticality' | 'tags' | 'default_branch'>>,
+      attribution: Attribution,
+    ): Promise<AssetRecord> {
+      const changed = Object.entries(change).filter(
+        ([name, value]) =>
+          value !== undefined && JSON.stringify(value) !== JSON.stringify(held[name as keyof AssetRecord]),
+      );
+      if (changed.length === 0) return held;
+      const next = AssetRecord.parse({
+        ...held,
+        ...Object.fromEntries(changed),
+        updated_at: timestamp(attribution.at),
+      });
+      await table.transact([
+        ...movePlaceWrites(orgId, held, next),
+        unchangedPut(orgId, held, next),
+        { Put: { Item: entryItem(orgId, next) } },
+        auditWrite(orgId, attribution, {
+          action: 'asset.update',
+          target: { type: 'asset', id: held.id },
+          changes: Object.fromEntries(
+            changed.map(([name, after]) => [name, { before: held[name as keyof AssetRecord], after }]),
+          ),
+        }),
+      ]);
+      return next;
+    },
+
+    /**
+     * Puts an asset into a project (or sub-project), with its counts: all in one transaction. The
+     * version of the asset's counts is part of the condition: an ingest meanwhile refuses the move.
+     */
+    async assign(
+      orgId: string,
+      held: AssetRecord,
+      project: ProjectRecord,
+      attribution: Attribution,
+    ): Promise<AssetRecord> {
+      const placement = placementIn(project);
+      if (held.project_id === placement.project_id && held.sub_project_id === placement.sub_project_id)
+        return held;
+      const next: AssetRecord = { ...held, ...placement, updated_at: timestamp(attribution.at) };
+      const before = new Set(projectIds(held));
+      const after = new Set(projectIds(next));
+      const { counts, version } = await counters.readAssetVersion(orgId, held.id);
+      await table.transact([
+        unchangedPut(orgId, held, next),
+        { Put: { Item: entryItem(orgId, next) } },
+        ...[...before.difference(after)].map((id) => countWrite(orgId, id, 'asset_count', -1)),
+        ...[...after.difference(before)].map((id) => countWrite(orgId, id, 'asset_count', 1)),
+        ...counters.moveWrites(orgId, countedPlace(held), countedPlace(next), counts),
+        counters.unchangedCheck(orgId, held.id, version),
+        auditWrite(orgId, attribution, {
+          action: 'asset.assign',
+          target: { type: 'asset', id: held.id },
+          changes: {
+            project_id: { before: held.project_id, after: next.project_id },
+            sub_project_id: { before: held.sub_project_id, after: next.sub_project_id },
+          },
+        }),
+      ]);
+      return next;
+    },
+
+    /** What a checkout taught: when the asset was scanned, and HEAD's branch where none was known. */
+    async recordCheckout(orgId: string, assetId: string, branch: string | null, at: number): Promise<void> {
+      await table.update({
+        Key: assetKey(orgId, assetId),
+        UpdateExpression: 'SET last_scan_at = :at',
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':at': timestamp(at) },
+      });
+      if (branch === null) return;
+      await table.update({
+        Key: assetKey(orgId, assetId),
+        UpdateExpression: 'SET default_branch = :branch',
+        ConditionExpression: 'attribute_type(default_branch, :null)',
+        ExpressionAttributeValues: { ':branch': branch, ':null': 'NULL' },
+      });
+    },
+  };
+}
+
+export function placementIn(project: ProjectRecord): Placement {
+  return project.parent_id
+    ? { project_id: project.parent_id, sub_project_id: project.id }
+    : { project_id: project.id, sub_project_id: null };
+}
+
+export function countedPlace(asset: Pick<AssetRecord, 'id'> & Placement) {
+  return { assetId: asset.id, projectId: asset.project_id, subProjectId: asset.sub_project_id };
+}
+
+function projectIds(placement: Placement): string[] {
+  return [placement.project_id, placement.sub_project_id].filter((id) => id !== null);
+}
+
+function placeKey(orgId: string, asset: Pick<AssetRecord, 'type' | 'name' | 'clone_url'>) {
+  return assetPlaceKey(orgId, asset.type, asset.clone_url ?? foldName(asset.name));
+}
+
+/** A new name moves the place of an asset that has no URL. */
+function movePlaceWrites(orgId: string, held: AssetRecord, next: AssetRecord): Write[] {
+  const from = placeKey(orgId, held);
+  const to = placeKey(orgId, next);
+  if (from.sk === to.sk) return [];
+  return [
+    { Delete: { Key: from } },
+    {
+      Put: { Item: { ...to, asset_id: next.id }, ConditionExpression: 'attribute_not_exists(pk)' },
+      otherwise: () => new ServiceError('already_exists', 'An asset with this name exists'),
+    },
+  ];
+}
+
+/** Replaces the record if nobody changed it meanwhile. */
+function unchangedPut(orgId: string, held: AssetRecord, next: AssetRecord): Write {
+  return {
+    Put: {
+      Item: { ...assetKey(orgId, next.id), ...next },
+      ConditionExpression: 'updated_at = :held',
+      ExpressionAttributeValues: { ':held': held.updated_at },
+    },
+    otherwise: () => new ServiceError('conflict', 'The asset was changed by someone else meanwhile'),
+  };
+}
+
+function entryItem(orgId: string, asset: AssetRecord) {
+  return { ...assetEntryKey(orgId, asset.id), ...AssetEntry.parse(asset) };
+}

@@ -1,0 +1,316 @@
+import { type Cell, type CellCounts, parseCell, severityRank } from '#domain/cells.ts';
+import { timestamp } from '#domain/clock.ts';
+import type { FindingStatus, Scanner, Severity } from '#domain/vocabulary.ts';
+import type { CounterStore } from './counters.ts';
+import { type FindingRecord, parseFinding } from './finding-record.ts';
+import {
+  assetFindingsPartition,
+  assetKey,
+  branchFindingsPartition,
+  cveFindingsPartition,
+  findingKey,
+  findingsPartition,
+  manifestKey,
+} from './keys.ts';
+import type { Item, Table } from './table.ts';
+
+export type FindingSort = 'severity' | '-severity' | 'created_at' | '-created_at';
+
+export interface FindingFilter {
+  readonly severity?: readonly Severity[] | undefined;
+  readonly status?: readonly FindingStatus[] | undefined;
+  readonly scanner?: readonly Scanner[] | undefined;
+  readonly cveId?: string | undefined;
+  /** Of findings of these assets alone: an asset's own, or those of a project. */
+  readonly assetIds?: readonly string[] | undefined;
+  /** Milliseconds; both inclusive. */
+  readonly createdFrom?: number | undefined;
+  readonly createdTo?: number | undefined;
+}
+
+/** A finding's place in an index: all that sorting needs. */
+interface Position {
+  readonly id: string;
+  readonly cell: string;
+  readonly createdAt: string;
+  readonly assetId: string | null;
+}
+
+/** One run of keys in an index: a cell of the organization, an asset or a CVE. */
+interface Source {
+  readonly index: 'gsi1' | 'gsi2' | 'gsi3';
+  readonly partition: string;
+  readonly cell: string;
+}
+
+export type FindingStore = ReturnType<typeof createFindingStore>;
+
+/** Reads of findings: lists by index and counters, never the whole organization. */
+export function createFindingStore(table: Table, counters: CounterStore) {
+  /** Keys of a source in order of creation, at most `limit`. */
+  async function positions(
+    source: Source,
+    filter: FindingFilter,
+    newestFirst: boolean,
+    limit: number,
+  ): Promise<Position[]> {
+    const found: Position[] = [];
+    let next: Item | undefined;
+    do {
+      const page = await table.queryPage({
+        ...sourceQuery(source, filter),
+        ScanIndexForward: !newestFirst,
+        Limit: limit - found.length,
+        ExclusiveStartKey: next,
+      });
+      for (const item of page.items) found.push(parsePosition(String(item[`${source.index}sk`])));
+      next = page.next;
+    } while (next && found.length < limit);
+    return found;
+  }
+
+  /** Cells that match, with their exact counts, of each index partition that the filter reaches. */
+  async function matchingSources(
+    orgId: string,
+    filter: FindingFilter,
+  ): Promise<{ source: Source; count: number }[]> {
+    const sourcesOf = (index: Source['index'], partition: string, counts: CellCounts) =>
+      [...counts]
+        .filter(([cell, count]) => count > 0 && matchesCell(parseCell(cell), filter))
+        .map(([cell, count]) => ({ source: { index, partition, cell }, count }));
+    if (!filter.assetIds)
+      return sourcesOf('gsi1', findingsPartition(orgId), await counters.readOrganization(orgId));
+    const all = await counters.readAssets(orgId, filter.assetIds);
+    return filter.assetIds.flatMap((assetId, index) =>
+      sourcesOf('gsi2', assetFindingsPartition(orgId, assetId), all[index] ?? new Map()),
+    );
+  }
+
+  async function listByIndex(
+    orgId: string,
+    filter: FindingFilter,
+    sort: FindingSort,
+    skip: number,
+    take: number,
+  ) {
+    const matching = await matchingSources(orgId, filter);
+    const aged = filter.createdFrom !== undefined || filter.createdTo !== undefined;
+    const counted = aged
+      ? await Promise.all(
+          matching.map(async ({ source }) => ({
+            source,
+            count: await table.count(sourceQuery(source, filter)),
+          })),
+        )
+      : matching;
+    const total = counted.reduce((sum, { count }) => sum + count, 0);
+    const page: Position[] = [];
+    let toSkip = skip;
+    // Whole groups are skipped by their counts; within one, cells are merged by time of creation.
+    for (const group of groupsOf(counted, sort)) {
+      const size = group.reduce((sum, { count }) => sum + count, 0);
+      if (toSkip >= size) {
+        toSkip -= size;
+        continue;
+      }
+      const wanted = toSkip + take - page.length;
+      const newestFirst = sort !== 'created_at';
+      const lists = await Promise.all(
+        group.map(({ source, count }) => positions(source, filter, newestFirst, Math.min(wanted, count))),
+      );
+      page.push(...lists.flat().sort(byCreation(newestFirst)).slice(toSkip, wanted));
+      toSkip = 0;
+      if (page.length >= take) break;
+    }
+    return { ids: page.slice(0, take).map((position) => position.id), total };
+  }
+
+  /** A CVE's findings are few: its keys are read whole, filtered and counted. */
+  async function listByCve(
+    orgId: string,
+    cveId: string,
+    filter: FindingFilter,
+    sort: FindingSort,
+    skip: number,
+    take: number,
+  ) {
+    const items = await table.queryAll({
+      IndexName: 'gsi3',
+      KeyConditionExpression: 'gsi3pk = :partition',
+      ExpressionAttributeValues: { ':partition': cveFindingsPartition(orgId, cveId) },
+    });
+    const assets = filter.assetIds && new Set(filter.assetIds);
+    const matching = items
+      .map((item) => parsePosition(String(item.gsi3sk)))
+      .filter(
+        (position) => matchesCell(parseCell(position.cell), filter) && matchesAge(position.createdAt, filter),
+      )
+      .filter((position) => !assets || (position.assetId !== null && assets.has(position.assetId)))
+      .sort(bySort(sort));
+    return { ids: matching.slice(skip, skip + take).map((position) => position.id), total: matching.length };
+  }
+
+  async function getMany(orgId: string, ids: readonly string[]): Promise<FindingRecord[]> {
+    const items = await table.batchGet(ids.map((id) => findingKey(orgId, id)));
+    return items.filter((item) => item !== null).map(parseFinding);
+  }
+
+  return {
+    getMany,
+
+    async get(orgId: string, findingId: string): Promise<FindingRecord | null> {
+      const item = await table.get(findingKey(orgId, findingId));
+      return item && parseFinding(item);
+    },
+
+    /** Cells of the findings that exist of those asked for: a slim read, one request for each 100. */
+    async countCells(orgId: string, ids: readonly string[]): Promise<CellCounts> {
+      const items = await table.batchGet(
+        ids.map((id) => findingKey(orgId, id)),
+        ['gsi1sk'],
+      );
+      const counts = new Map<string, number>();
+      for (const item of items) {
+        if (!item) continue;
+        const { cell } = parsePosition(String(item.gsi1sk));
+        counts.set(cell, (counts.get(cell) ?? 0) + 1);
+      }
+      return counts;
+    },
+
+    /** A page of ids in order, and the exact total. */
+    async listIds(
+      orgId: string,
+      filter: FindingFilter,
+      sort: FindingSort,
+      skip: number,
+      take: number,
+    ): Promise<{ ids: string[]; total: number }> {
+      if (filter.assetIds?.length === 0) return { ids: [], total: 0 };
+      return filter.cveId === undefined
+        ? listByIndex(orgId, filter, sort, skip, take)
+        : listByCve(orgId, filter.cveId, filter, sort, skip, take);
+    },
+
+    /** Findings of a scan of another branch, which belong to that scan alone. */
+    async listBranchFindings(orgId: string, scanId: string): Promise<FindingRecord[]> {
+      const items = await table.queryAll({
+        KeyConditionExpression: 'pk = :partition',
+        ExpressionAttributeValues: { ':partition': branchFindingsPartition(orgId, scanId) },
+        ConsistentRead: true,
+      });
+      return items.map(parseFinding);
+    },
+
+    /** What a page of findings is shown with: their assets, and the manifests that know who saw them last; one request. */
+    async readContext(
+      orgId: string,
+      records: readonly FindingRecord[],
+    ): Promise<{ assets: Item[]; heads: Map<string, string | null> }> {
+      const assetIds = [...new Set(records.map((record) => record.asset_id))];
+      const pairs = [
+        ...new Map(records.map((record) => [`${record.asset_id}#${record.scanner}`, record])).entries(),
+      ];
+      const items = await table.batchGet([
+        ...assetIds.map((id) => assetKey(orgId, id)),
+        ...pairs.map(([, record]) => manifestKey(orgId, record.asset_id, record.scanner)),
+      ]);
+      const heads = new Map(
+        pairs.map(([name], index) => {
+          const seen = items[assetIds.length + index]?.last_scan_id;
+          return [name, typeof seen === 'string' ? seen : null];
+        }),
+      );
+      return { assets: items.slice(0, assetIds.length).filter((item) => item !== null), heads };
+    },
+  };
+}
+
+/** In memory, for what is at hand whole (a batch by id, a scan's findings). */
+export function matchesFilter(record: FindingRecord, filter: FindingFilter): boolean {
+  return (
+    matchesCell(record, filter) &&
+    matchesAge(record.created_at, filter) &&
+    (filter.cveId === undefined || record.cve_id === filter.cveId) &&
+    (!filter.assetIds || filter.assetIds.includes(record.asset_id))
+  );
+}
+
+export function sortFindings<T extends { id: string; severity: Severity; created_at: string }>(
+  records: readonly T[],
+  sort: FindingSort,
+): T[] {
+  return records.toSorted(
+    (a, b) =>
+      compareBySort(sort, severityRank(a.severity) - severityRank(b.severity), a.created_at, b.created_at) ||
+      (a.id < b.id ? -1 : 1),
+  );
+}
+
+function sourceQuery(source: Source, filter: FindingFilter) {
+  // Times sort as text; '~' sorts after every character of an id.
+  const from = filter.createdFrom === undefined ? '' : timestamp(filter.createdFrom);
+  const to = filter.createdTo === undefined ? '~' : `${timestamp(filter.createdTo)}~`;
+  return {
+    IndexName: source.index,
+    KeyConditionExpression: `${source.index}pk = :partition AND ${source.index}sk BETWEEN :from AND :to`,
+    ExpressionAttributeValues: {
+      ':partition': source.partition,
+      ':from': `${source.cell}#${from}`,
+      ':to': `${source.cell}#${to}`,
+    },
+    ProjectionExpression: `${source.index}sk`,
+  };
+}
+
+function parsePosition(sortKey: string): Position {
+  const [cell = '', createdAt = '', id = '', assetId = null] = sortKey.split('#');
+  return { cell, createdAt, id, assetId };
+}
+
+function matchesCell(cell: Cell, filter: FindingFilter): boolean {
+  return (
+    (!filter.severity || filter.severity.includes(cell.severity)) &&
+    (!filter.status || filter.status.includes(cell.status)) &&
+    (!filter.scanner || filter.scanner.includes(cell.scanner))
+  );
+}
+
+function matchesAge(createdAt: string, filter: FindingFilter): boolean {
+  const time = Date.parse(createdAt);
+  return (
+    (filter.createdFrom === undefined || time >= filter.createdFrom) &&
+    (filter.createdTo === undefined || time <= filter.createdTo)
+  );
+}
+
+/** By severity: a group for each, critical first or last; by time: everything is one group. */
+function groupsOf<T extends { source: Source }>(sources: readonly T[], sort: FindingSort): T[][] {
+  if (sort.endsWith('created_at')) return sources.length > 0 ? [[...sources]] : [];
+  const groups = Map.groupBy(sources, ({ source }) => source.cell[0] ?? '');
+  const order = [...groups.keys()].sort();
+  return (sort === '-severity' ? order : order.reverse()).map((severity) => groups.get(severity) ?? []);
+}
+
+function byCreation(newestFirst: boolean) {
+  return (a: Position, b: Position) =>
+    (newestFirst ? compare(b.createdAt, a.createdAt) : compare(a.createdAt, b.createdAt)) ||
+    compare(a.id, b.id);
+}
+
+function bySort(sort: FindingSort) {
+  return (a: Position, b: Position) =>
+    compareBySort(sort, Number(a.cell[0]) - Number(b.cell[0]), a.createdAt, b.createdAt) ||
+    compare(a.id, b.id);
+}
+
+/** `-severity` is critical first; ties go newest first, as the default sort has it (design 10). */
+function compareBySort(sort: FindingSort, bySeverity: number, createdA: string, createdB: string): number {
+  if (sort === 'created_at') return compare(createdA, createdB);
+  if (sort === '-created_at') return compare(createdB, createdA);
+  return (sort === '-severity' ? bySeverity : -bySeverity) || compare(createdB, createdA);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

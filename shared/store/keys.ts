@@ -1,0 +1,136 @@
+import type { Scanner } from '#domain/vocabulary.ts';
+import type { Key } from './table.ts';
+
+/**
+ * Every key of the table, built here and nowhere else. What belongs to an organization begins with
+ * it, so that a key of one can't reach a record of another; the few that do not are those that find
+ * the organization in the first place. docs/data-model.md shows them with their access patterns.
+ */
+const org = (orgId: string) => `ORG#${orgId}`;
+
+// Before an organization is known.
+export const userKey = (userId: string): Key => ({ pk: `USER#${userId}`, sk: 'USER' });
+export const emailKey = (email: string): Key => ({ pk: `EMAIL#${email.toLowerCase()}`, sk: 'EMAIL' });
+export const sessionKey = (userId: string, sessionId: string): Key => ({
+  pk: `USER#${userId}`,
+  sk: `SESSION#${sessionId}`,
+});
+export const userOrgKey = (userId: string, orgId: string): Key => ({
+  pk: `USER#${userId}`,
+  sk: `ORG#${orgId}`,
+});
+export const slugKey = (slug: string): Key => ({ pk: `SLUG#${slug}`, sk: 'SLUG' });
+/** `handle`: the 16 characters of an API key that name it. */
+export const keyHandleKey = (handle: string): Key => ({ pk: `KEY#${handle}`, sk: 'KEY' });
+/** `pool`: an organization, or an address for callers without one. `hour`: whole hours since the epoch. */
+export const rateKey = (pool: string, hour: number): Key => ({ pk: `RATE#${pool}`, sk: String(hour) });
+
+export const orgKey = (orgId: string): Key => ({ pk: org(orgId), sk: 'ORG' });
+export const memberKey = (orgId: string, userId: string): Key => ({ pk: org(orgId), sk: `MEMBER#${userId}` });
+export const apiKeyKey = (orgId: string, keyId: string): Key => ({ pk: org(orgId), sk: `APIKEY#${keyId}` });
+export const auditKey = (orgId: string, entryId: string): Key => ({ pk: `${org(orgId)}#AUDIT`, sk: entryId });
+
+export const projectKey = (orgId: string, projectId: string): Key => ({
+  pk: org(orgId),
+  sk: `PROJECT#${projectId}`,
+});
+/** A name within its parent: keeps names unique, and is the slim entry that lists read. */
+export const projectNameKey = (orgId: string, parentId: string | null, name: string): Key => ({
+  pk: projectNamesPartition(orgId, parentId),
+  sk: foldName(name),
+});
+export const projectNamesPartition = (orgId: string, parentId: string | null): string =>
+  `${org(orgId)}#PROJECTS#${parentId ?? 'TOP'}`;
+
+export const assetKey = (orgId: string, assetId: string): Key => ({ pk: org(orgId), sk: `ASSET#${assetId}` });
+/** The slim entry that asset lists read. */
+export const assetEntryKey = (orgId: string, assetId: string): Key => ({
+  pk: assetEntriesPartition(orgId),
+  sk: assetId,
+});
+export const assetEntriesPartition = (orgId: string): string => `${org(orgId)}#ASSETS`;
+/** Keeps (type, clone URL), or (type, name) where there is no URL, unique. */
+export const assetPlaceKey = (orgId: string, type: string, place: string): Key => ({
+  pk: `${org(orgId)}#ASSETPLACES`,
+  sk: `${type}#${place}`,
+});
+
+export const scanKey = (orgId: string, scanId: string): Key => ({ pk: scansPartition(orgId), sk: scanId });
+export const scansPartition = (orgId: string): string => `${org(orgId)}#SCANS`;
+export const scanLockKey = (
+  orgId: string,
+  scope: string,
+  targetId: string | null,
+  branch: string | null,
+): Key => ({
+  pk: `${org(orgId)}#SCANLOCKS`,
+  sk: `${scope}#${targetId ?? ''}#${branch ?? ''}`,
+});
+export const queuedScanKey = (orgId: string, scanId: string): Key => ({
+  pk: queuedScansPartition(orgId),
+  sk: scanId,
+});
+export const queuedScansPartition = (orgId: string): string => `${org(orgId)}#QUEUED`;
+export const capacityKey = (orgId: string): Key => ({ pk: org(orgId), sk: 'CAPACITY' });
+export const idempotencyKey = (orgId: string, operation: string, key: string): Key => ({
+  pk: `${org(orgId)}#IDEMPOTENCY`,
+  sk: `${operation}#${key}`,
+});
+export const runKey = (orgId: string, scanId: string, assetId: string): Key => ({
+  pk: runsPartition(orgId, scanId),
+  sk: assetId,
+});
+export const runsPartition = (orgId: string, scanId: string): string => `${org(orgId)}#RUNS#${scanId}`;
+/** Which scan and asset a run id stands for: what the runner's claim is traded by. */
+export const runRefKey = (orgId: string, runId: string): Key => ({ pk: `${org(orgId)}#RUNREFS`, sk: runId });
+export const waitingRunKey = (orgId: string, runId: string): Key => ({
+  pk: waitingRunsPartition(orgId),
+  sk: runId,
+});
+export const waitingRunsPartition = (orgId: string): string => `${org(orgId)}#WAITING`;
+/** The sweep's list of scans that have not ended, over all organizations. */
+export const activeScanKey = (orgId: string, scanId: string): Key => ({
+  pk: ACTIVE_SCANS,
+  sk: `${scanId}#${orgId}`,
+});
+export const ACTIVE_SCANS = 'ACTIVESCANS';
+
+export const findingKey = (orgId: string, findingId: string): Key => ({
+  pk: `${org(orgId)}#F#${findingId}`,
+  sk: 'F',
+});
+export const findingsPartition = (orgId: string): string => `${org(orgId)}#FINDINGS`;
+export const assetFindingsPartition = (orgId: string, assetId: string): string =>
+  `${org(orgId)}#FINDINGS#${assetId}`;
+export const cveFindingsPartition = (orgId: string, cveId: string): string => `${org(orgId)}#CVE#${cveId}`;
+/** What a scan of another branch found: belongs to that scan alone. */
+export const branchFindingKey = (orgId: string, scanId: string, findingId: string): Key => ({
+  pk: branchFindingsPartition(orgId, scanId),
+  sk: findingId,
+});
+export const branchFindingsPartition = (orgId: string, scanId: string): string =>
+  `${org(orgId)}#SCANF#${scanId}`;
+
+export const orgCountersPartition = (orgId: string): string => `${org(orgId)}#COUNT`;
+export const projectCountersPartition = (orgId: string, projectId: string): string =>
+  `${org(orgId)}#COUNT#${projectId}`;
+/** One item a lane, in the partition of an organization or a project. */
+export const laneKey = (partition: string, lane: number): Key => ({ pk: partition, sk: `LANE#${lane}` });
+export const assetCountersKey = (orgId: string, assetId: string): Key => ({
+  pk: org(orgId),
+  sk: `COUNT#${assetId}`,
+});
+
+export const manifestKey = (orgId: string, assetId: string, scanner: Scanner): Key => ({
+  pk: org(orgId),
+  sk: `MANIFEST#${assetId}#${scanner}`,
+});
+export const manifestChunkKey = (orgId: string, assetId: string, scanner: Scanner, hash: string): Key => ({
+  pk: `${org(orgId)}#CHUNKS#${assetId}#${scanner}`,
+  sk: hash,
+});
+
+/** Names are compared without case, width and surrounding space. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}

@@ -1,0 +1,163 @@
+import * as z from 'zod';
+import { timestamp } from '#domain/clock.ts';
+import { type ManifestChunk, type ManifestEntry, readChunk } from '#domain/manifest.ts';
+import type { Scanner } from '#domain/vocabulary.ts';
+import { manifestChunkKey, manifestKey } from './keys.ts';
+import type { ManifestRef } from './runs.ts';
+import { chunksOf, type Item, type Table, type Write } from './table.ts';
+
+const ManifestHead = z.object({
+  chunks: z.array(z.string()).default([]),
+  count: z.number().default(0),
+  last_scan_id: z.string().nullable().default(null),
+  last_run_at: z.string().nullable().default(null),
+  /** Counts by severity, so that an unchanged report needs no chunk to be read. */
+  counts: z.record(z.string(), z.number()).default({}),
+  /** Scan whose suspiciously empty report was held; a second one in a row is believed. */
+  held_scan_id: z.string().nullable().default(null),
+});
+export type ManifestHead = z.infer<typeof ManifestHead>;
+
+/** A lease outlasts the longest ingest step; a crashed one is taken over after that. */
+const LEASE_MILLISECONDS = 120_000;
+
+export type ManifestStore = ReturnType<typeof createManifestStore>;
+
+/** Manifests of what each (asset, scanner) reported last on its default branch. */
+export function createManifestStore(table: Table) {
+  return {
+    /** Takes the lease and reads the head in one request; null while another run holds it. */
+    async lease(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      runId: string,
+      now: number,
+    ): Promise<ManifestHead | null> {
+      const item = await table.update({
+        Key: manifestKey(orgId, assetId, scanner),
+        UpdateExpression: 'SET lease_run = :run, lease_until = :until',
+        ConditionExpression:
+          'attribute_not_exists(lease_run) OR lease_run = :run OR lease_until < :now OR attribute_type(lease_run, :null)',
+        ExpressionAttributeValues: {
+          ':run': runId,
+          ':until': now + LEASE_MILLISECONDS,
+          ':now': now,
+          ':null': 'NULL',
+        },
+        ReturnValues: 'ALL_NEW',
+      });
+      return item && ManifestHead.parse(item);
+    },
+
+    /** For every transaction of the lease's holder: one that was overtaken writes nothing more. */
+    fence(orgId: string, assetId: string, scanner: Scanner, runId: string): Write {
+      return {
+        ConditionCheck: {
+          Key: manifestKey(orgId, assetId, scanner),
+          ConditionExpression: 'lease_run = :run',
+          ExpressionAttributeValues: { ':run': runId },
+        },
+        otherwise: () => new LeaseLost(),
+      };
+    },
+
+    /** The entries of a manifest; one request for each 100 chunks. */
+    async readEntries(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      hashes: readonly string[],
+    ): Promise<ManifestEntry[]> {
+      const items = await table.batchGet(
+        hashes.map((hash) => manifestChunkKey(orgId, assetId, scanner, hash)),
+      );
+      return items.flatMap((item) => {
+        if (!item) throw new Error('A chunk of a manifest is missing');
+        return readChunk(z.object({ bytes: z.instanceof(Uint8Array) }).parse(item).bytes);
+      });
+    },
+
+    /** Writes the chunks that the head does not have yet; a chunk is never changed. */
+    async writeChunks(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      chunks: readonly ManifestChunk[],
+    ): Promise<void> {
+      // 32 KB each on average, and a transaction ends at 4 MB.
+      for (const group of chunksOf(chunks, 40)) {
+        await table.transact(
+          group.map(
+            (chunk): Write => ({
+              Put: { Item: { ...manifestChunkKey(orgId, assetId, scanner, chunk.hash), bytes: chunk.bytes } },
+            }),
+          ),
+        );
+      }
+    },
+
+    /** Makes the new manifest the current one and gives the lease back: the last write of an ingest. */
+    async swap(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      next: {
+        manifest: ManifestRef;
+        counts: Record<string, number>;
+        scanId: string;
+        runId: string;
+        at: number;
+        heldScanId: string | null;
+      },
+    ): Promise<void> {
+      await table.transact([
+        {
+          Update: {
+            Key: manifestKey(orgId, assetId, scanner),
+            UpdateExpression:
+              'SET chunks = :chunks, #count = :count, counts = :counts, last_scan_id = :scan, last_run_at = :now, held_scan_id = :held, lease_run = :none',
+            ConditionExpression: 'lease_run = :run',
+            ExpressionAttributeNames: { '#count': 'count' },
+            ExpressionAttributeValues: {
+              ':chunks': next.manifest.chunks,
+              ':count': next.manifest.count,
+              ':counts': next.counts,
+              ':scan': next.scanId,
+              ':now': timestamp(next.at),
+              ':held': next.heldScanId,
+              ':none': null,
+              ':run': next.runId,
+            },
+          },
+          otherwise: () => new LeaseLost(),
+        },
+      ]);
+    },
+
+    /** Remembers that an empty report was held, and changes nothing else. */
+    async hold(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      scanId: string,
+      runId: string,
+    ): Promise<void> {
+      await table.update({
+        Key: manifestKey(orgId, assetId, scanner),
+        UpdateExpression: 'SET held_scan_id = :scan, lease_run = :none',
+        ConditionExpression: 'lease_run = :run',
+        ExpressionAttributeValues: { ':scan': scanId, ':none': null, ':run': runId },
+      });
+    },
+
+    /** Which scan saw the findings of an (asset, scanner) last: the head of its manifest. */
+    lastScanKey: manifestKey,
+    parseHead: (item: Item | null): ManifestHead | null => (item ? ManifestHead.parse(item) : null),
+  };
+}
+
+/** Another run took the lease over: this one must stop. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}

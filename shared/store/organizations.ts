@@ -1,0 +1,192 @@
+import * as z from 'zod';
+import type { Attribution } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { ROLES, type Role, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
+import { auditWrite } from './audit.ts';
+import { emailKey, memberKey, orgKey, slugKey, userKey, userOrgKey } from './keys.ts';
+import type { Table, Write } from './table.ts';
+
+const days = z.int().nullable();
+
+const OrganizationRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  tier: z.enum(TIERS),
+  settings: z.object({
+    sla_days: z.object({ critical: days, high: days, medium: days, low: days, info: days }),
+    scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
+    auto_resolve: z.boolean(),
+  }),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
+
+const MembershipRecord = z.object({
+  org_id: z.string(),
+  user_id: z.string(),
+  role: z.enum(ROLES),
+  created_at: z.string(),
+});
+export type MembershipRecord = z.infer<typeof MembershipRecord>;
+
+const UserRecord = z.object({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  /** PHC string of argon2id; null where the identity provider signs the user in. */
+  password_hash: z.string().nullable(),
+  created_at: z.string(),
+  last_login_at: z.string().nullable(),
+});
+export type UserRecord = z.infer<typeof UserRecord>;
+
+/** Spec silent: deadlines in days from first detection, by severity. */
+const DEFAULT_SETTINGS: OrganizationRecord['settings'] = {
+  sla_days: { critical: 7, high: 30, medium: 90, low: 180, info: null },
+  scan_schedule: null,
+  auto_resolve: true,
+};
+
+export type OrganizationStore = ReturnType<typeof createOrganizationStore>;
+
+/** Organizations, their members, and the users behind these. */
+export function createOrganizationStore(table: Table) {
+  return {
+    async getOrganization(orgId: string): Promise<OrganizationRecord | null> {
+      const item = await table.get(orgKey(orgId));
+      return item && OrganizationRecord.parse(item);
+    },
+
+    async getUser(userId: string): Promise<UserRecord | null> {
+      const item = await table.get(userKey(userId));
+      return item && UserRecord.parse(item);
+    },
+
+    /** The user behind an e-mail: two reads. */
+    async findUserByEmail(email: string): Promise<UserRecord | null> {
+      const pointer = await table.get(emailKey(email));
+      const userId = z.object({ user_id: z.string() }).safeParse(pointer);
+      return userId.success ? this.getUser(userId.data.user_id) : null;
+    },
+
+    /** Memberships of a user with their organizations, the earliest joined first. */
+    async listMemberships(
+      userId: string,
+    ): Promise<{ organization: OrganizationRecord; membership: MembershipRecord }[]> {
+      const entries = await table.queryAll({
+        KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'ORG#' },
+        ConsistentRead: true,
+      });
+      const orgIds = entries.map((entry) => z.object({ org_id: z.string() }).parse(entry).org_id);
+      const items = await table.batchGet([
+        ...orgIds.map(orgKey),
+        ...orgIds.map((orgId) => memberKey(orgId, userId)),
+      ]);
+      return orgIds
+        .map((_, index) => ({ organization: items[index], membership: items[orgIds.length + index] }))
+        .filter((pair) => pair.organization && pair.membership)
+        .map((pair) => ({
+          organization: OrganizationRecord.parse(pair.organization),
+          membership: MembershipRecord.parse(pair.membership),
+        }))
+        .sort((a, b) => a.membership.created_at.localeCompare(b.membership.created_at));
+    },
+
+    /** A new user, with a membership where `membership` is given. @throws ServiceError already_exists */
+    async createUser(
+      user: UserRecord,
+      membership: { orgId: string; role: Role } | null,
+      attribution: Attribution,
+    ): Promise<void> {
+      const writes = userWrites(user);
+      if (membership) {
+        writes.push(...membershipWrites(membership.orgId, user.id, membership.role, attribution));
+        writes.push(
+          auditWrite(membership.orgId, attribution, {
+            action: 'user.create',
+            target: { type: 'user', id: user.id },
+            changes: { email: { after: user.email }, role: { after: membership.role } },
+          }),
+        );
+      }
+      await table.transact(writes);
+    },
+
+    /** An organization with its first admin, who may be new too. @throws ServiceError already_exists */
+    async createOrganization(
+      organization: { id: string; name: string; slug: string; tier: Tier },
+      admin: { userId: string } | { newUser: UserRecord },
+      attribution: Attribution,
+    ): Promise<OrganizationRecord> {
+      const now = timestamp(attribution.at);
+      const record: OrganizationRecord = {
+        ...organization,
+        settings: DEFAULT_SETTINGS,
+        created_at: now,
+        updated_at: now,
+      };
+      const userId = 'userId' in admin ? admin.userId : admin.newUser.id;
+      await table.transact([
+        {
+          Put: { Item: { ...orgKey(record.id), ...record }, ConditionExpression: 'attribute_not_exists(pk)' },
+        },
+        {
+          Put: {
+            Item: { ...slugKey(record.slug), org_id: record.id },
+            ConditionExpression: 'attribute_not_exists(pk)',
+          },
+          otherwise: () =>
+            new ServiceError('already_exists', `An organization with the slug ${record.slug} exists`),
+        },
+        ...('newUser' in admin ? userWrites(admin.newUser) : []),
+        ...membershipWrites(record.id, userId, 'Admin', attribution),
+        auditWrite(record.id, attribution, {
+          action: 'organization.create',
+          target: { type: 'organization', id: record.id },
+          changes: { name: { after: record.name }, slug: { after: record.slug } },
+        }),
+      ]);
+      return record;
+    },
+
+    async recordLogin(userId: string, at: number): Promise<void> {
+      await table.update({
+        Key: userKey(userId),
+        UpdateExpression: 'SET last_login_at = :at',
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':at': timestamp(at) },
+      });
+    },
+  };
+}
+
+function userWrites(user: UserRecord): Write[] {
+  return [
+    {
+      Put: {
+        Item: { ...emailKey(user.email), user_id: user.id },
+        ConditionExpression: 'attribute_not_exists(pk)',
+      },
+      otherwise: () => new ServiceError('already_exists', 'A user with this e-mail exists'),
+    },
+    { Put: { Item: { ...userKey(user.id), ...user }, ConditionExpression: 'attribute_not_exists(pk)' } },
+  ];
+}
+
+function membershipWrites(orgId: string, userId: string, role: Role, attribution: Attribution): Write[] {
+  const created_at = timestamp(attribution.at);
+  return [
+    {
+      Put: {
+        Item: { ...memberKey(orgId, userId), org_id: orgId, user_id: userId, role, created_at },
+        ConditionExpression: 'attribute_not_exists(pk)',
+      },
+      otherwise: () => new ServiceError('already_exists', 'The user is a member of the organization'),
+    },
+    { Put: { Item: { ...userOrgKey(userId, orgId), org_id: orgId } } },
+  ];
+}

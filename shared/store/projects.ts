@@ -1,0 +1,211 @@
+import * as z from 'zod';
+import type { Attribution } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { notFound, ServiceError } from '#domain/errors.ts';
+import { auditWrite } from './audit.ts';
+import type { CounterStore } from './counters.ts';
+import { projectKey, projectNameKey, projectNamesPartition } from './keys.ts';
+import type { Table, Write } from './table.ts';
+
+const ProjectRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  parent_id: z.string().nullable(),
+  team_id: z.string().nullable(),
+  /** Assets in the project itself and in its sub-projects. */
+  asset_count: z.number(),
+  sub_project_count: z.number(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type ProjectRecord = z.infer<typeof ProjectRecord>;
+
+/** What lists are sorted and cut by: the slim entry that also keeps the name unique. */
+const ProjectEntry = z.object({ id: z.string(), name: z.string(), created_at: z.string() });
+export type ProjectEntry = z.infer<typeof ProjectEntry>;
+
+export type ProjectStore = ReturnType<typeof createProjectStore>;
+
+/** Projects and their one level of sub-projects. */
+export function createProjectStore(table: Table, counters: CounterStore) {
+  async function get(orgId: string, projectId: string): Promise<ProjectRecord | null> {
+    const item = await table.get(projectKey(orgId, projectId));
+    return item && ProjectRecord.parse(item);
+  }
+
+  return {
+    get,
+
+    /** @throws ServiceError not_found */
+    async require(orgId: string, projectId: string): Promise<ProjectRecord> {
+      const project = await get(orgId, projectId);
+      if (!project) throw notFound('project');
+      return project;
+    },
+
+    async getMany(orgId: string, projectIds: readonly string[]): Promise<ProjectRecord[]> {
+      const items = await table.batchGet(projectIds.map((id) => projectKey(orgId, id)));
+      return items.filter((item) => item !== null).map((item) => ProjectRecord.parse(item));
+    },
+
+    /** Entries under a parent, or the top-level ones; about 100 bytes each, so 10,000 a request. */
+    async listEntries(orgId: string, parentId: string | null): Promise<ProjectEntry[]> {
+      const items = await table.queryAll({
+        KeyConditionExpression: 'pk = :partition',
+        ExpressionAttributeValues: { ':partition': projectNamesPartition(orgId, parentId) },
+        ConsistentRead: true,
+      });
+      return items.map((item) => ProjectEntry.parse(item));
+    },
+
+    /** @throws ServiceError already_exists, not_found, conflict (a parent that is a sub-project itself) */
+    async create(
+      orgId: string,
+      project: { id: string; name: string; description: string | null; parent: ProjectRecord | null },
+      attribution: Attribution,
+    ): Promise<ProjectRecord> {
+      const now = timestamp(attribution.at);
+      const { parent, ...own } = project;
+      if (parent?.parent_id)
+        throw new ServiceError('conflict', 'A sub-project cannot have sub-projects of its own');
+      const record: ProjectRecord = {
+        ...own,
+        parent_id: parent?.id ?? null,
+        team_id: null,
+        asset_count: 0,
+        sub_project_count: 0,
+        created_at: now,
+        updated_at: now,
+      };
+      await table.transact([
+        nameWrite(orgId, record),
+        {
+          Put: {
+            Item: { ...projectKey(orgId, record.id), ...record },
+            ConditionExpression: 'attribute_not_exists(pk)',
+          },
+        },
+        ...(parent ? [countWrite(orgId, parent.id, 'sub_project_count', 1)] : []),
+        auditWrite(orgId, attribution, {
+          action: 'project.create',
+          target: { type: 'project', id: record.id },
+          changes: { name: { after: record.name } },
+        }),
+      ]);
+      return record;
+    },
+
+    /** @throws ServiceError already_exists, conflict (changed by someone else meanwhile) */
+    async update(
+      orgId: string,
+      held: ProjectRecord,
+      change: { name?: string | undefined; description?: string | null | undefined },
+      attribution: Attribution,
+    ): Promise<ProjectRecord> {
+      const next: ProjectRecord = {
+        ...held,
+        name: change.name ?? held.name,
+        description: change.description === undefined ? held.description : change.description,
+        updated_at: timestamp(attribution.at),
+      };
+      if (next.name === held.name && next.description === held.description) return held;
+      await table.transact([
+        ...renameWrites(orgId, held, next),
+        {
+          Update: {
+            Key: projectKey(orgId, held.id),
+            UpdateExpression: 'SET #name = :name, description = :description, updated_at = :now',
+            ConditionExpression: 'updated_at = :held',
+            ExpressionAttributeNames: { '#name': 'name' },
+            ExpressionAttributeValues: {
+              ':name': next.name,
+              ':description': next.description,
+              ':now': next.updated_at,
+              ':held': held.updated_at,
+            },
+          },
+          otherwise: () => new ServiceError('conflict', 'The project was changed by someone else meanwhile'),
+        },
+        auditWrite(orgId, attribution, {
+          action: 'project.update',
+          target: { type: 'project', id: held.id },
+          changes: {
+            ...(next.name !== held.name && { name: { before: held.name, after: next.name } }),
+            ...(next.description !== held.description && {
+              description: { before: held.description, after: next.description },
+            }),
+          },
+        }),
+      ]);
+      return next;
+    },
+
+    /** @throws ServiceError cannot_delete while assets or sub-projects remain */
+    async delete(orgId: string, held: ProjectRecord, attribution: Attribution): Promise<void> {
+      await table.transact([
+        {
+          Delete: {
+            Key: projectKey(orgId, held.id),
+            ConditionExpression: 'asset_count = :none AND sub_project_count = :none AND #name = :name',
+            ExpressionAttributeNames: { '#name': 'name' },
+            ExpressionAttributeValues: { ':none': 0, ':name': held.name },
+          },
+          otherwise: () => new ServiceError('cannot_delete', 'The project still has assets or sub-projects'),
+        },
+        { Delete: { Key: projectNameKey(orgId, held.parent_id, held.name) } },
+        ...(held.parent_id ? [countWrite(orgId, held.parent_id, 'sub_project_count', -1)] : []),
+        ...counters.removeProjectWrites(orgId, held.id),
+        auditWrite(orgId, attribution, {
+          action: 'project.delete',
+          target: { type: 'project', id: held.id },
+          changes: { name: { before: held.name } },
+        }),
+      ]);
+    },
+  };
+}
+
+/** Moves a count on a project; the project must exist. */
+export function countWrite(
+  orgId: string,
+  projectId: string,
+  attribute: 'asset_count' | 'sub_project_count',
+  by: number,
+): Write {
+  return {
+    Update: {
+      Key: projectKey(orgId, projectId),
+      UpdateExpression: 'ADD #count :by',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeNames: { '#count': attribute },
+      ExpressionAttributeValues: { ':by': by },
+    },
+    otherwise: () => notFound('project'),
+  };
+}
+
+function nameWrite(orgId: string, project: ProjectRecord): Write {
+  return {
+    Put: {
+      Item: {
+        ...projectNameKey(orgId, project.parent_id, project.name),
+        id: project.id,
+        name: project.name,
+        created_at: project.created_at,
+      },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    },
+    otherwise: () => new ServiceError('already_exists', `A project with the name ${project.name} exists`),
+  };
+}
+
+/** A change of case alone keeps the key, and two writes of one item are not allowed in a transaction. */
+function renameWrites(orgId: string, held: ProjectRecord, next: ProjectRecord): Write[] {
+  if (next.name === held.name) return [];
+  const from = projectNameKey(orgId, held.parent_id, held.name);
+  const to = projectNameKey(orgId, next.parent_id, next.name);
+  if (from.sk === to.sk)
+    return [{ Put: { Item: { ...to, id: next.id, name: next.name, created_at: next.created_at } } }];
+  return [{ Delete: { Key: from } }, nameWrite(orgId, next)];
+}

@@ -1,0 +1,193 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { ServiceError } from '#domain/errors.ts';
+
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+export type Item = Record<string, unknown>;
+
+type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
+type WithoutTable<T> = T extends object ? Omit<T, 'TableName'> : never;
+
+/** One write of a transaction, and the error that its failed condition stands for. */
+export type Write = {
+  readonly [Kind in keyof TransactItem]?: WithoutTable<TransactItem[Kind]>;
+} & { readonly otherwise?: () => Error };
+
+/** DynamoDB's limit of one transaction. */
+export const MAX_TRANSACTION_ITEMS = 100;
+const MAX_BATCH_GET = 100;
+const TRANSACTION_ATTEMPTS = 6;
+
+/** The one table: reads and writes by key, without a Scan. Stores of single entities are built on it. */
+export type Table = ReturnType<typeof createTable>;
+
+export function createTable(name: string, client: DynamoDBClient = new DynamoDBClient({ maxAttempts: 4 })) {
+  const document = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+
+  async function get(key: Key, options: { eventually?: boolean } = {}): Promise<Item | null> {
+    const answer = await document.send(
+      new GetCommand({ TableName: name, Key: key, ConsistentRead: !options.eventually }),
+    );
+    return answer.Item ?? null;
+  }
+
+  /** Items in the order of the keys, null where there is none; keys may repeat. 100 a request, side by side. */
+  async function batchGet(keys: readonly Key[], projection?: readonly string[]): Promise<(Item | null)[]> {
+    const distinct = new Map(keys.map((key) => [keyText(key), key]));
+    const found = new Map<string, Item>();
+    await Promise.all(
+      chunksOf([...distinct.values()], MAX_BATCH_GET).map(async (chunk) => {
+        let pending: Key[] = [...chunk];
+        for (let attempt = 0; pending.length > 0; attempt += 1) {
+          if (attempt > 0) await backOff(attempt, attempt >= TRANSACTION_ATTEMPTS);
+          const answer = await document.send(
+            new BatchGetCommand({
+              RequestItems: { [name]: { Keys: pending, ConsistentRead: true, ...projected(projection) } },
+            }),
+          );
+          for (const item of answer.Responses?.[name] ?? []) found.set(keyText(item as unknown as Key), item);
+          pending = (answer.UnprocessedKeys?.[name]?.Keys ?? []) as unknown as Key[];
+        }
+      }),
+    );
+    return keys.map((key) => found.get(keyText(key)) ?? null);
+  }
+
+  /** One page of a query: at most `limit` items, and where to go on. */
+  async function queryPage(
+    input: Omit<QueryCommandInput, 'TableName'>,
+  ): Promise<{ items: Item[]; next: Item | undefined; count: number }> {
+    const answer = await document.send(new QueryCommand({ ...input, TableName: name }));
+    return { items: answer.Items ?? [], next: answer.LastEvaluatedKey, count: answer.Count ?? 0 };
+  }
+
+  /** Every item of a query, page after page (1 MB each). */
+  async function queryAll(input: Omit<QueryCommandInput, 'TableName'>): Promise<Item[]> {
+    const items: Item[] = [];
+    let next: Item | undefined;
+    do {
+      const page = await queryPage({ ...input, ExclusiveStartKey: next });
+      items.push(...page.items);
+      next = page.next;
+    } while (next);
+    return items;
+  }
+
+  /** How many items a query matches, without reading them out. */
+  async function count(input: Omit<QueryCommandInput, 'TableName'>): Promise<number> {
+    let total = 0;
+    let next: Item | undefined;
+    do {
+      const page = await queryPage({ ...input, Select: 'COUNT', ExclusiveStartKey: next });
+      total += page.count;
+      next = page.next;
+    } while (next);
+    return total;
+  }
+
+  /** One conditional write; answers the attributes asked for, or null where the condition failed. */
+  async function update(input: Omit<UpdateCommandInput, 'TableName'>): Promise<Item | null> {
+    try {
+      const answer = await document.send(new UpdateCommand({ ...input, TableName: name }));
+      return answer.Attributes ?? {};
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Writes all or nothing. A failed condition throws its write's own error; contention is retried
+   * with growing, random waits.
+   * @throws ServiceError service_unavailable where contention does not end
+   */
+  async function transact(writes: readonly Write[]): Promise<void> {
+    const items = writes.map(({ otherwise: _, ...write }) => withTable(write, name));
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await document.send(new TransactWriteCommand({ TransactItems: items }));
+        return;
+      } catch (error) {
+        if (!(error instanceof TransactionCanceledException)) throw error;
+        const refused = refusalOf(error, writes);
+        if (refused) throw refused;
+        await backOff(attempt, attempt >= TRANSACTION_ATTEMPTS, error);
+      }
+    }
+  }
+
+  return { name, document, get, batchGet, queryPage, queryAll, count, update, transact };
+}
+
+function keyText(key: Key): string {
+  return `${key.pk}\n${key.sk}`;
+}
+
+function projected(names: readonly string[] | undefined) {
+  if (!names) return {};
+  const all = [...new Set([...names, 'pk', 'sk'])];
+  return {
+    ProjectionExpression: all.map((_, index) => `#p${index}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(all.map((attribute, index) => [`#p${index}`, attribute])),
+  };
+}
+
+function withTable(write: Omit<Write, 'otherwise'>, table: string): TransactItem {
+  return Object.fromEntries(
+    Object.entries(write).map(([kind, input]) => [kind, { ...input, TableName: table }]),
+  );
+}
+
+/** The error of the first write whose condition failed; null where the cause was contention alone. */
+function refusalOf(error: TransactionCanceledException, writes: readonly Write[]): Error | null {
+  const index = (error.CancellationReasons ?? []).findIndex(
+    (reason) => reason.Code === 'ConditionalCheckFailed',
+  );
+  if (index === -1) return transientOnly(error) ? null : error;
+  return writes[index]?.otherwise?.() ?? error;
+}
+
+const TRANSIENT = new Set([
+  'None',
+  'TransactionConflict',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+]);
+
+function transientOnly(error: TransactionCanceledException): boolean {
+  return (error.CancellationReasons ?? []).every((reason) => TRANSIENT.has(reason.Code ?? 'None'));
+}
+
+/** Full jitter: up to 20 ms, doubling to 640 ms; six attempts take at most about 1.3 s. */
+async function backOff(attempt: number, exhausted: boolean, cause?: unknown): Promise<void> {
+  if (exhausted)
+    throw new ServiceError('service_unavailable', 'The store is busy; retry after 30 seconds', {
+      retryAfter: 30,
+      cause,
+    });
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** attempt));
+}
+
+export function chunksOf<T>(values: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
+    values.slice(index * size, (index + 1) * size),
+  );
+}
