@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { createGateClient } from './gate-client.ts';
+import { runJob } from './run-job.ts';
+
+/**
+ * The runner program: one run of one asset, from the claim in its environment to the last report. It
+ * ends with 0 where every outcome, good or bad, was told to the service; anything else makes the state
+ * machine end the run as lost.
+ */
+const { ORG_ID, RUN_ID, RUN_CLAIM, RUNNER_API_URL } = z
+  .object({ ORG_ID: z.uuid(), RUN_ID: z.uuid(), RUN_CLAIM: z.string().min(20), RUNNER_API_URL: z.url() })
+  .parse(process.env);
+// Nothing that the runner starts has use for it.
+delete process.env.RUN_CLAIM;
+
+const stop = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+
+const folder = await mkdtemp(join(tmpdir(), 'aspm-run-'));
+try {
+  const gate = createGateClient(RUNNER_API_URL);
+  const job = await gate.claim(ORG_ID, RUN_ID, RUN_CLAIM);
+  await runJob(job, gate, folder, stop);
+} catch (error) {
+  console.error(error instanceof Error ? `${error.name}: ${error.message}` : 'unknown failure');
+  process.exitCode = 1;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

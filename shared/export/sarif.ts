@@ -1,0 +1,70 @@
+import type * as z from 'zod';
+import type { Finding } from '#contract/schemas/records.ts';
+import type { Scanner, Severity } from '#domain/vocabulary.ts';
+
+type FindingShown = z.output<typeof Finding>;
+
+/** SARIF has three levels; the rest of the severity goes into `security-severity`, as code hosts read it. */
+const LEVELS: Record<Severity, { level: 'error' | 'warning' | 'note'; score: string }> = {
+  critical: { level: 'error', score: '9.5' },
+  high: { level: 'error', score: '8.0' },
+  medium: { level: 'warning', score: '5.5' },
+  low: { level: 'note', score: '3.0' },
+  info: { level: 'note', score: '0.0' },
+};
+
+/** Findings as a SARIF 2.1.0 log: a run for each scanner that has any. */
+export function toSarif(findings: readonly FindingShown[]): unknown {
+  const byScanner = Map.groupBy(findings, (finding) => finding.scanner);
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [...byScanner].map(([scanner, own]) => toRun(scanner, own)),
+  };
+}
+
+function toRun(scanner: Scanner, findings: readonly FindingShown[]) {
+  const rules = [...new Map(findings.map((finding) => [finding.rule_id, finding])).values()];
+  const indexOf = new Map(rules.map((rule, index) => [rule.rule_id, index]));
+  return {
+    tool: { driver: { name: scanner, rules: rules.map(toRule) } },
+    results: findings.map((finding) => toResult(finding, indexOf.get(finding.rule_id) ?? 0)),
+  };
+}
+
+function toRule(finding: FindingShown) {
+  return {
+    id: finding.rule_id,
+    shortDescription: { text: finding.title },
+    ...(finding.fix && { help: { text: finding.fix } }),
+    properties: {
+      'security-severity': String(finding.cvss_score ?? LEVELS[finding.severity].score),
+      tags: ['security', ...finding.cwe.map((cwe) => `external/cwe/${cwe.toLowerCase()}`)],
+    },
+  };
+}
+
+function toResult(finding: FindingShown, ruleIndex: number) {
+  const { location } = finding;
+  return {
+    ruleId: finding.rule_id,
+    ruleIndex,
+    level: LEVELS[finding.severity].level,
+    message: { text: finding.description || finding.title },
+    fingerprints: { 'aspm/v1': finding.fingerprint },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: encodeURI(location.path), uriBaseId: '%SRCROOT%' },
+          ...(location.start_line !== null && {
+            region: {
+              startLine: location.start_line,
+              ...(location.end_line !== null && { endLine: location.end_line }),
+            },
+          }),
+        },
+      },
+    ],
+    properties: { severity: finding.severity, status: finding.status, finding_id: finding.id },
+  };
+}

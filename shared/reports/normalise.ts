@@ -1,0 +1,106 @@
+import * as z from 'zod';
+
+/** Spec silent: how long the texts of a finding get. A list shows the title; the description is shown alone. */
+const TITLE_LENGTH = 200;
+const DESCRIPTION_LENGTH = 4000;
+
+/** What the reports have in common, as zod sees it. Absent, null and odd optional values are all "not told". */
+export const told = {
+  text: z.string().nullish().catch(null),
+  number: z.number().nullish().catch(null),
+  line: z.number().int().min(1).nullish().catch(null),
+  list: z.array(z.unknown()).nullish().catch(null),
+  texts: z.array(z.string()).nullish().catch(null),
+} as const;
+
+export const ruleId = z.string().min(1).max(500);
+export const reportedPath = z.string().min(1).max(4096).transform(normalisePath);
+
+/** Relative to the repository's root: Grype writes `/package.json`, others `./package.json`. */
+export function normalisePath(path: string): string {
+  const relative = withoutControls(path, '').replace(/^(?:\.?\/+)+/, '');
+  return relative === '' ? '.' : relative;
+}
+
+export function titleOf(text: string): string {
+  return cut(withoutControls(text, ' ').replace(/\s+/g, ' ').trim(), TITLE_LENGTH);
+}
+
+export function descriptionOf(...paragraphs: readonly (string | null | undefined)[]): string {
+  const texts = paragraphs.filter((text) => typeof text === 'string').map((text) => text.trim());
+  const distinct = [...new Set(texts)].filter((text) => text !== '');
+  return cut(distinct.join('\n\n').replace(/[^\P{Cc}\n\t]/gu, ''), DESCRIPTION_LENGTH);
+}
+
+/** Names that read wrong in small letters, of those that occur in the scanners' rule ids. */
+const SPELLINGS = new Map(
+  [
+    'API AWS GCP JWT PAT SSH SQL XSS XXE SSRF CSRF LDAP XML YAML HTML HTTP URL TLS SSL DES MD5 SHA1 RSA ECB',
+    'JNDI NoSQL OAuth GitHub GitLab OpenAI PyPI SendGrid DigitalOcean NPM CORS DOM JSON IV ID OS',
+  ]
+    .join(' ')
+    .split(' ')
+    .map((name) => [name.toLowerCase(), name] as const),
+);
+
+/** `python.lang.sql-injection` → `SQL injection`: a rule without a title still reads as words. */
+export function titleOfRule(rule: string): string {
+  const last = rule.split('.').findLast((part) => part !== '') ?? rule;
+  const words = last.split(/[-_\s]+/).filter((word) => word !== '');
+  const spelled = words.map((word) => SPELLINGS.get(word.toLowerCase()) ?? word).join(' ');
+  return titleOf(spelled.charAt(0).toUpperCase() + spelled.slice(1));
+}
+
+/** `CWE-89` from `CWE-89: SQL Injection`, `cwe-89` or a list of such; ascending, each once. */
+export function cweIds(...values: readonly unknown[]): string[] {
+  const numbers = values
+    .flat()
+    .filter((value) => typeof value === 'string')
+    .map((value) => /\bCWE-(\d{1,6})\b/i.exec(value)?.[1])
+    .filter((digits) => digits !== undefined);
+  return [...new Set(numbers.map(Number))].sort((a, b) => a - b).map((number) => `CWE-${number}`);
+}
+
+/** The first CVE id by number, so that an advisory with several always gets the same one. */
+export function cveOf(ids: readonly (string | null | undefined)[]): string | null {
+  const cves = ids
+    .filter((id) => typeof id === 'string')
+    .map((id) => id.toUpperCase())
+    .filter((id) => /^CVE-\d{4}-\d{4,}$/.test(id))
+    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+  return cves[0] ?? null;
+}
+
+/** `pkg:npm/lodash@4.17.15?x=y#z` → `pkg:npm/lodash`: the package, whatever its version or where it came from. */
+export function purlWithoutVersion(purl: string): string {
+  const bare = purl.split(/[?#]/, 1)[0] ?? purl;
+  const at = bare.lastIndexOf('@');
+  return at > bare.lastIndexOf('/') ? bare.slice(0, at) : bare;
+}
+
+/** `Upgrade lodash to 4.17.19`; several fixed versions are one for each release line. */
+export function upgradeTo(name: string, versions: string | null): string | null {
+  return versions === null ? null : titleOf(`Upgrade ${name} to ${versions.split(/,\s*/).join(' or ')}`);
+}
+
+/** The highest of the scores within their range; null where there is none. */
+export function highest(scores: readonly (number | null | undefined)[], limit: number): number | null {
+  const valid = scores.filter(
+    (score) => typeof score === 'number' && score >= 0 && score <= limit,
+  ) as number[];
+  return valid.length === 0 ? null : Math.max(...valid);
+}
+
+/** Code as it counts for an identity: neither indentation nor line breaks do. */
+export function normaliseCode(code: string): string {
+  return code.replace(/\s+/g, ' ').trim();
+}
+
+/** Control characters would steer the terminal of who lists the findings. */
+function withoutControls(text: string, replacement: string): string {
+  return text.replace(/\p{Cc}/gu, replacement);
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
+}

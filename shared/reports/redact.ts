@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto';
+import { normaliseCode } from './normalise.ts';
+
+const REDACTED = 'REDACTED';
+
+/** Shorter values would blot out words at random, and are no secrets worth the name. */
+const SHORTEST_SECRET = 6;
+/** A line of a key block: enough of it to identify the key. */
+const SHORTEST_LINE = 16;
+
+/** Hashes that the sanitiser itself writes: a secret that happens to occur in their hex is not in them. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['code_hash', 'secret_hmac']);
+
+/**
+ * Every secret that a raw Gitleaks report holds. A secret of several lines counts line by line too: other
+ * scanners quote single lines.
+ */
+export function secretsIn(gitleaksReport: unknown): Set<string> {
+  const secrets = new Set<string>();
+  for (const leak of Array.isArray(gitleaksReport) ? gitleaksReport : []) {
+    const value: unknown = isRecord(leak) ? leak.Secret : null;
+    if (typeof value !== 'string' || isBlot(value)) continue;
+    secrets.add(value);
+    const lines = value.split(/\r?\n/).map((line) => line.trim());
+    if (lines.length === 1) continue;
+    for (const line of lines)
+      if (line.length >= SHORTEST_LINE && !line.startsWith('-----')) secrets.add(line);
+  }
+  return secrets;
+}
+
+/**
+ * Replaces known secrets in texts. The values are looked up by their first characters, so that the time
+ * grows with the text and not with the number of secrets (a history can hold thousands).
+ */
+export class Redactor {
+  readonly #bySixFirst = new Map<string, string[]>();
+
+  constructor(secrets: Iterable<string>) {
+    const values = [...new Set(secrets)].filter((value) => value.length >= SHORTEST_SECRET && !isBlot(value));
+    // The longest first: a secret that begins with another one goes as a whole.
+    for (const value of values.sort((a, b) => b.length - a.length)) {
+      const first = value.slice(0, SHORTEST_SECRET);
+      this.#bySixFirst.set(first, [...(this.#bySixFirst.get(first) ?? []), value]);
+    }
+  }
+
+  text(text: string): string {
+    if (this.#bySixFirst.size === 0 || text.length < SHORTEST_SECRET) return text;
+    let clean = '';
+    let copied = 0;
+    for (let at = 0; at + SHORTEST_SECRET <= text.length; ) {
+      const candidates = this.#bySixFirst.get(text.slice(at, at + SHORTEST_SECRET));
+      const found = candidates?.find((value) => text.startsWith(value, at));
+      if (found === undefined) {
+        at += 1;
+        continue;
+      }
+      clean += text.slice(copied, at) + REDACTED;
+      at += found.length;
+      copied = at;
+    }
+    return clean + text.slice(copied);
+  }
+
+  /** The same JSON value with every string in it, names of fields included, free of the secrets. */
+  json(value: unknown): unknown {
+    if (this.#bySixFirst.size === 0) return value;
+    if (typeof value === 'string') return this.text(value);
+    if (Array.isArray(value)) return value.map((item) => this.json(item));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [
+        this.text(name),
+        OWN_FIELDS.has(name) ? item : this.json(item),
+      ]),
+    );
+  }
+}
+
+/**
+ * Takes out of a rule's message what it quotes of the code's string literals (Semgrep fills metavariables
+ * in): a hard-coded password that Gitleaks does not know would travel in it. Plain words may stay.
+ */
+export function withoutLiterals(message: string, code: string): string {
+  const literals = [...code.matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/gs)]
+    .map((match) => match[2] ?? '')
+    .filter((literal) => literal.length >= SHORTEST_SECRET && !/^[a-z][a-z_.-]*$/i.test(literal));
+  return new Redactor(literals).text(message);
+}
+
+export function hmac(key: string, value: string): string {
+  return createHmac('sha256', key).update(value).digest('hex');
+}
+
+/** Keyed, so that nobody without the organization's key can confirm a guess at a line that holds a secret. */
+export function hmacOfCode(key: string, lines: readonly string[]): string {
+  return hmac(key, normaliseCode(lines.join('\n')));
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isBlot(value: string): boolean {
+  return value.trim() === '' || REDACTED.includes(value) || /^\**$/.test(value);
+}

@@ -1,0 +1,47 @@
+/**
+ * Every way in which the table is read or conditionally changed: the question, where its answer is,
+ * and what it costs. A test asks each question of a real table and counts the requests;
+ * docs/data-model.md shows the same rows.
+ */
+interface AccessPattern {
+  readonly question: string;
+  /** `table`, or the index that answers. */
+  readonly index: 'table' | 'gsi1' | 'gsi2' | 'gsi3';
+  readonly key: string;
+  /** Store requests, where the answer fits into one page of each. */
+  readonly requests: number;
+}
+
+export const ACCESS_PATTERNS = {
+  organization: { question: 'an organization', index: 'table', key: 'ORG#o / ORG', requests: 1 },
+  userByEmail: { question: 'the user of an e-mail', index: 'table', key: 'EMAIL#e / EMAIL, USER#u / USER', requests: 2 },
+  membershipsOfUser: { question: 'organizations of a user, with roles', index: 'table', key: 'USER#u / ORG#…, then ORG#o / ORG and MEMBER#u', requests: 2 },
+  session: { question: 'a session with its user and memberships', index: 'table', key: 'USER#u / SESSION#s, USER#u / USER, ORG#o / MEMBER#u', requests: 1 },
+  apiKeyByHandle: { question: 'the API key that 16 characters name', index: 'table', key: 'KEY#h / KEY', requests: 1 },
+  apiKeysOfOrganization: { question: 'API keys of an organization', index: 'table', key: 'ORG#o / APIKEY#…, then KEY#h / KEY', requests: 2 },
+  rateCounts: { question: 'count a request and read its windows', index: 'table', key: 'RATE#pool / hour', requests: 1 },
+  project: { question: 'a project', index: 'table', key: 'ORG#o / PROJECT#p', requests: 1 },
+  projectEntries: { question: 'projects under a parent, by name', index: 'table', key: 'ORG#o#PROJECTS#parent / name', requests: 1 },
+  asset: { question: 'an asset', index: 'table', key: 'ORG#o / ASSET#a', requests: 1 },
+  assetEntries: { question: 'assets of an organization or project, slim', index: 'table', key: 'ORG#o#ASSETS / a', requests: 1 },
+  assetByPlace: { question: 'the asset of a clone URL or name', index: 'table', key: 'ORG#o#ASSETPLACES / type#place, then ORG#o / ASSET#a', requests: 2 },
+  scan: { question: 'a scan', index: 'table', key: 'ORG#o#SCANS / s', requests: 1 },
+  scansByTime: { question: 'scans, newest first', index: 'table', key: 'ORG#o#SCANS / s (UUIDv7)', requests: 1 },
+  queuedScans: { question: 'scans that wait, oldest first', index: 'table', key: 'ORG#o#QUEUED / s', requests: 1 },
+  activeScans: { question: 'scans of all organizations that have not ended (sweep)', index: 'table', key: 'ACTIVESCANS / s#o', requests: 1 },
+  runsOfScan: { question: 'runs of a scan', index: 'table', key: 'ORG#o#RUNS#s / a', requests: 1 },
+  runById: { question: 'the run that a runner claims', index: 'table', key: 'ORG#o#RUNREFS / r, then ORG#o#RUNS#s / a', requests: 2 },
+  waitingRuns: { question: 'runs that wait for scanner processes', index: 'table', key: 'ORG#o#WAITING / s#r', requests: 1 },
+  finding: { question: 'a finding', index: 'table', key: 'ORG#o#F#f / F', requests: 1 },
+  findingsOfOrganization: { question: 'findings of an organization by severity, status, scanner and time', index: 'gsi1', key: 'ORG#o#FINDINGS / cell#created#f', requests: 2 },
+  findingsOfAsset: { question: 'findings of an asset (or of a project: its assets)', index: 'gsi2', key: 'ORG#o#FINDINGS#a / cell#created#f', requests: 2 },
+  findingsOfCve: { question: 'findings of a CVE', index: 'gsi3', key: 'ORG#o#CVE#cve / cell#created#f#a', requests: 1 },
+  countsOfOrganization: { question: 'counts of an organization by cell', index: 'table', key: 'ORG#o#COUNT / LANE#n', requests: 1 },
+  countsOfProject: { question: 'counts of a project or sub-project by cell', index: 'table', key: 'ORG#o#COUNT#p / LANE#n', requests: 1 },
+  countsOfAsset: { question: 'counts of an asset by cell', index: 'table', key: 'ORG#o / COUNT#a', requests: 1 },
+  manifestHead: { question: 'take the lease of a manifest and read its head', index: 'table', key: 'ORG#o / MANIFEST#a#scanner', requests: 1 },
+  manifestChunks: { question: 'what an (asset, scanner) reported last', index: 'table', key: 'ORG#o#CHUNKS#a#scanner / hash', requests: 1 },
+  branchFindings: { question: 'what a scan of another branch found', index: 'table', key: 'ORG#o#SCANF#s / f', requests: 1 },
+} as const satisfies Record<string, AccessPattern>;
+
+export type AccessPatternName = keyof typeof ACCESS_PATTERNS;

@@ -1,0 +1,118 @@
+import { decodeJwt } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { auth } from '#contract/operations/auth.ts';
+import { request } from '#test/harness/http.ts';
+import { connect, createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+
+let org: TestOrganization;
+beforeAll(async () => {
+  org = await createTestOrganization();
+});
+
+const login = (body: unknown) => request('POST', '/api/auth/login', { body });
+
+describe('login', () => {
+  it('answers a token pair that works', async () => {
+    const pair = await connect().call(auth.operations.login, { body: org.admin });
+    expect(pair).toMatchObject({ expires_in: 3600, token_type: 'Bearer' });
+    const access = decodeJwt(pair.access_token);
+    expect((access.exp ?? 0) - (access.iat ?? 0)).toBe(3600);
+    const refresh = decodeJwt(pair.refresh_token);
+    expect((refresh.exp ?? 0) - (refresh.iat ?? 0)).toBe(7 * 24 * 3600);
+    const me = await connect(pair.access_token).call(auth.operations.getCurrentUser);
+    expect(me).toMatchObject({ type: 'user', email: org.admin.email, org_id: org.orgId, role: 'Admin' });
+    expect(me.last_login_at).not.toBeNull();
+  });
+
+  it('refuses a wrong password and an unknown e-mail alike', async () => {
+    const wrong = await login({ email: org.admin.email, password: 'nope' });
+    const unknown = await login({ email: 'nobody@example.com', password: 'nope' });
+    expect(wrong.status).toBe(401);
+    expect(wrong.body).toEqual(unknown.body);
+    expect(wrong.body.error?.code).toBe('unauthorized');
+  });
+
+  it('reads the e-mail in any case, and signs in to another organization only as a member', async () => {
+    const other = await createTestOrganization();
+    const upper = await login({ email: org.admin.email.toUpperCase(), password: org.admin.password });
+    expect(upper.status).toBe(200);
+    const foreign = await login({ ...org.admin, org_id: other.orgId });
+    expect([foreign.status, foreign.body.error?.code]).toEqual([404, 'not_found']);
+    const own = await login({ ...org.admin, org_id: org.orgId });
+    expect(own.status).toBe(200);
+  });
+
+  it.each([
+    [{}, 'missing_field'],
+    [{ email: 'a@example.com' }, 'missing_field'],
+    [{ email: 3, password: 'x' }, 'validation_error'],
+    [{ email: 'a@example.com', password: '' }, 'validation_error'],
+  ])('refuses %j with %s', async (body, code) => {
+    const answer = await login(body);
+    expect([answer.status, answer.body.error?.code]).toEqual([400, code]);
+  });
+});
+
+describe('refresh and logout', () => {
+  it('answers the same refresh token beside a new access token', async () => {
+    const pair = await connect().call(auth.operations.login, { body: org.admin });
+    const renewed = await connect().call(auth.operations.refresh, {
+      body: { refresh_token: pair.refresh_token },
+    });
+    expect(renewed.refresh_token).toBe(pair.refresh_token);
+    const me = await connect(renewed.access_token).call(auth.operations.getCurrentUser);
+    expect(me.email).toBe(org.admin.email);
+  });
+
+  it('ends the session with its access token alone, or with the refresh token', async () => {
+    for (const withToken of [false, true]) {
+      const pair = await connect().call(auth.operations.login, { body: org.admin });
+      const body = withToken ? { refresh_token: pair.refresh_token } : undefined;
+      const out = await request('POST', '/api/auth/logout', { key: pair.access_token, body });
+      expect(out.status).toBe(200);
+      const again = await request('POST', '/api/auth/refresh', {
+        body: { refresh_token: pair.refresh_token },
+      });
+      expect([again.status, again.body.error?.code]).toEqual([401, 'token_invalid']);
+      const me = await request('GET', '/api/auth/me', { key: pair.access_token });
+      expect([me.status, me.body.error?.code]).toEqual([401, 'token_invalid']);
+    }
+  });
+
+  it('accepts neither an access token for refresh, nor a refresh token as a credential', async () => {
+    const pair = await connect().call(auth.operations.login, { body: org.admin });
+    const refresh = await request('POST', '/api/auth/refresh', {
+      body: { refresh_token: pair.access_token },
+    });
+    expect([refresh.status, refresh.body.error?.code]).toEqual([401, 'token_invalid']);
+    const me = await request('GET', '/api/auth/me', { key: pair.refresh_token });
+    expect([me.status, me.body.error?.code]).toEqual([401, 'token_invalid']);
+  });
+});
+
+describe('who am I', () => {
+  it('tells a user and a key who they are', async () => {
+    const { client } = await org.withKey('findings:read');
+    expect(await client.call(auth.operations.getCurrentUser)).toMatchObject({
+      type: 'api_key',
+      email: null,
+      org_id: org.orgId,
+      scopes: ['findings:read'],
+    });
+    const organizations = await client.call(auth.operations.listOwnOrganizations);
+    expect(organizations.map(({ id }) => id)).toEqual([org.orgId]);
+    expect((await org.client.call(auth.operations.listOwnOrganizations)).map(({ id }) => id)).toEqual([
+      org.orgId,
+    ]);
+  });
+
+  it.each([
+    ['no credential', {}, 'unauthorized'],
+    ['a token of nobody', { authorization: 'Bearer abc.def.ghi' }, 'token_invalid'],
+    ['an unknown key', { 'x-api-key': `svc_ak_${'a'.repeat(16)}_${'b'.repeat(38)}` }, 'unauthorized'],
+    ['another scheme', { authorization: 'Basic YTpi' }, 'unauthorized'],
+  ])('answers 401 to %s', async (_, headers: Record<string, string>, code) => {
+    const answer = await request('GET', '/api/auth/me', { headers });
+    expect([answer.status, answer.body.error?.code]).toEqual([401, code]);
+  });
+});

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+import { ClosingLineReporter } from './harness/closing-line.ts';
+
+export default defineConfig({
+  root: fileURLToPath(new URL('..', import.meta.url)),
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/harness/global-setup.ts'],
+    reporters: ['default', new ClosingLineReporter()],
+    // Real scanners and a real service on two cores: what is quick alone may wait for its turn.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+});
