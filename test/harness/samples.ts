@@ -33,7 +33,11 @@ export function sampleAsset(change: Partial<AssetRecord> = {}): AssetRecord {
   };
 }
 
-export function sampleFinding(orgId: string, assetId: string, change: Partial<FindingRecord> = {}): FindingRecord {
+export function sampleFinding(
+  orgId: string,
+  assetId: string,
+  change: Partial<FindingRecord> = {},
+): FindingRecord {
   const now = timestamp(Date.now());
   return {
     id: randomUUID(),

@@ -1,0 +1,142 @@
+import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import {
+  HttpApi,
+  HttpMethod,
+  HttpRoute,
+  HttpRouteKey,
+  HttpStage,
+  LogGroupLogDestination,
+  PayloadFormatVersion,
+} from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { operations } from '#contract/index.ts';
+import type { Method } from '#contract/operation.ts';
+import { FUNCTIONS, type FunctionName } from '#infra/functions/catalogue.ts';
+import type { ServiceFunctions } from '#infra/functions/functions.ts';
+
+interface ApiRoute {
+  readonly method: Method;
+  readonly path: string;
+  readonly target: FunctionName;
+}
+
+/** The reference page: no operation of the API, but served by its function. */
+const PAGE_ROUTES: readonly ApiRoute[] = [
+  { method: 'GET', path: '/docs', target: 'reference' },
+  { method: 'GET', path: '/docs/{file}', target: 'reference' },
+];
+
+/** Answers what fits no route: paths with a slash at the end, and the 404s (design 1). */
+const DEFAULT_TARGET: FunctionName = 'organizations';
+
+/**
+ * Every route of the gateway: one for each operation of the contract. A route key can't end in a
+ * slash: such paths are left to `$default`.
+ */
+export function listRoutes(): ApiRoute[] {
+  const routes = operations
+    .filter(({ path }) => !path.endsWith('/'))
+    .map(({ method, path, group }) => ({ method, path, target: functionOf(group) }));
+  return [...routes, ...PAGE_ROUTES];
+}
+
+function functionOf(group: string): FunctionName {
+  if (!(group in FUNCTIONS)) throw new Error(`No function serves the operations of the group ${group}`);
+  return group as FunctionName;
+}
+
+/** The HTTP API. Made before the functions, which know its address; its routes come after them. */
+export class Api extends Construct {
+  readonly #api: HttpApi;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.#api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, description: 'ASPM' });
+    const logGroup = new LogGroup(this, 'AccessLogs', {
+      retention: RetentionDays.THREE_MONTHS,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    new HttpStage(this, 'Stage', {
+      httpApi: this.#api,
+      stageName: '$default',
+      autoDeploy: true,
+      accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: accessLogFormat() },
+      // Above every tier's limits together; a flood ends here instead of at the functions.
+      throttle: { rateLimit: 2000, burstLimit: 4000 },
+    });
+    new CfnOutput(this, 'Url', { value: this.url });
+  }
+
+  get id(): string {
+    return this.#api.apiId;
+  }
+
+  /** Without a slash at the end. */
+  get url(): string {
+    return this.#api.apiEndpoint;
+  }
+
+  addRoutes(functions: ServiceFunctions): void {
+    const authorizer = this.#authorizer(functions);
+    const integrations = new Map<FunctionName, HttpLambdaIntegration>();
+    const integrationOf = (target: FunctionName) => {
+      const held = integrations.get(target) ?? integrate(target, functions);
+      integrations.set(target, held);
+      return held;
+    };
+    for (const { method, path, target } of listRoutes()) {
+      this.#api.addRoutes({
+        path,
+        methods: [HttpMethod[method]],
+        integration: integrationOf(target),
+        authorizer,
+      });
+    }
+    new HttpRoute(this, 'Default', {
+      httpApi: this.#api,
+      routeKey: HttpRouteKey.DEFAULT,
+      integration: integrationOf(DEFAULT_TARGET),
+      authorizer,
+    });
+  }
+
+  /**
+   * Runs for every request, credentials or not: it refuses nothing, it says who is asking. Nothing is
+   * remembered, so that a revoked key is refused on the very next request.
+   */
+  #authorizer(functions: ServiceFunctions): HttpLambdaAuthorizer {
+    return new HttpLambdaAuthorizer('Authorizer', functions.get('authorizer'), {
+      responseTypes: [HttpLambdaResponseType.SIMPLE],
+      identitySource: [],
+      resultsCacheTtl: Duration.seconds(0),
+    });
+  }
+}
+
+/** One for each function, allowed for the whole API: one for each route would fill the stack's 500 resources. */
+function integrate(target: FunctionName, functions: ServiceFunctions): HttpLambdaIntegration {
+  return new HttpLambdaIntegration(`Call-${target}`, functions.get(target), {
+    payloadFormatVersion: PayloadFormatVersion.VERSION_2_0,
+    scopePermissionToRoute: false,
+  });
+}
+
+/** No query and no headers: neither may hold anything secret, and both sometimes do. */
+function accessLogFormat(): AccessLogFormat {
+  return AccessLogFormat.custom(
+    JSON.stringify({
+      at: AccessLogField.contextRequestTimeEpoch(),
+      request_id: AccessLogField.contextRequestId(),
+      ip: AccessLogField.contextIdentitySourceIp(),
+      route: '$context.routeKey',
+      status: AccessLogField.contextStatus(),
+      latency_ms: AccessLogField.contextResponseLatency(),
+      bytes: AccessLogField.contextResponseLength(),
+      error: '$context.integrationErrorMessage',
+    }),
+  );
+}

@@ -1,0 +1,22 @@
+import { App, Validations } from 'aws-cdk-lib';
+import { readDeployment } from './deployment.ts';
+import { STACK_NAME } from './project.ts';
+import { AspmStack } from './stack.ts';
+
+/** `cdk synth` and `cdk deploy` begin here; so does the embedded cloud, with `bundle=false`. */
+const app = new App({
+  // Here rather than in cdk.json, which the embedded cloud does not read.
+  context: { '@aws-cdk/aws-iam:minimizePolicies': true, '@aws-cdk/core:enablePartitionLiterals': true },
+});
+const deployment = readDeployment(app.node);
+
+if (deployment.bundle) {
+  const [{ bundleFunctions }, { AwsSolutionsChecks }] = await Promise.all([
+    import('./functions/bundle.ts'),
+    import('cdk-nag'),
+  ]);
+  await bundleFunctions();
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+}
+new AspmStack(app, STACK_NAME, { deployment, description: 'Application security posture management' });
+app.synth();

@@ -1,0 +1,25 @@
+import type { Node } from 'constructs';
+import * as z from 'zod';
+
+/**
+ * What a deployment can choose, as CDK context: `cdk deploy -c alarmEmail=…`. Values from the
+ * command line arrive as text, those from cdk.json as they are written there.
+ */
+const Deployment = z.object({
+  /** Bundle the functions. `false` (the embedded cloud) leaves the sources as they are. */
+  bundle: z.union([z.boolean(), z.stringbool()]).default(true),
+  /** Tier of a new organization. */
+  defaultTier: z.enum(['free', 'pro', 'enterprise']).default('free'),
+  /** Where alarms are sent; none by default: they are then seen in CloudWatch alone. */
+  alarmEmail: z.email().optional(),
+  /** Address of a custom domain in front of the API; by default the API's own. */
+  publicUrl: z.url().optional(),
+  /** X-Ray traces of the functions and the state machine. */
+  tracing: z.union([z.boolean(), z.stringbool()]).default(false),
+});
+export type Deployment = z.output<typeof Deployment>;
+
+export function readDeployment(node: Node): Deployment {
+  const given = Object.keys(Deployment.shape).map((name) => [name, node.tryGetContext(name)] as const);
+  return Deployment.parse(Object.fromEntries(given.filter(([, value]) => value !== undefined)));
+}

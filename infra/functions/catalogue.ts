@@ -1,0 +1,139 @@
+import type { SettingName } from '#shared/config.ts';
+
+type TableAction =
+  | 'GetItem'
+  | 'BatchGetItem'
+  | 'Query'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | 'ConditionCheckItem';
+
+/** What a function may do, besides writing its own log. Whatever is not said here is denied. */
+export interface Grants {
+  /** Actions on the table and its indexes. There is no `Scan` (design 1). */
+  readonly table: readonly TableAction[];
+  readonly send: readonly ('scan-requests' | 'run-dispatch')[];
+  readonly secrets: readonly ('token' | 'fingerprint')[];
+  readonly reports: 'none' | 'read' | 'upload';
+  readonly executions: readonly ('start' | 'stop' | 'describe')[];
+}
+
+/** How a function is declared; `functions/<name>/handler.ts` exports its `handler`. */
+export interface FunctionDeclaration {
+  /** MB; CPU comes in proportion, one whole core at 1,769. */
+  readonly memory: number;
+  readonly timeoutSeconds: number;
+  /** Exactly what its handler reads through `readConfig` (held by a test). */
+  readonly settings: readonly SettingName[];
+  readonly may: Grants;
+}
+
+const NOTHING: Grants = { table: [], send: [], secrets: [], reports: 'none', executions: [] };
+const READ = ['GetItem', 'BatchGetItem', 'Query'] as const;
+/** A transaction needs the action of each write in it, and ConditionCheckItem for its checks. */
+const WRITE = [...READ, 'PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem'] as const;
+
+/** Answers before the gateway's 30 s would (design 2). */
+const API_SECONDS = 29;
+const api = { memory: 1024, timeoutSeconds: API_SECONDS };
+
+/** Every function of the deployment. Adding one forces you to say what it reads and may do. */
+export const FUNCTIONS = {
+  // Runs before every request: half a core keeps its cold start and its signatures short.
+  authorizer: {
+    memory: 1024,
+    timeoutSeconds: 10,
+    settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR'],
+    may: { ...NOTHING, table: ['GetItem', 'BatchGetItem', 'UpdateItem'], secrets: ['token'] },
+  },
+  auth: {
+    // A whole core: a password hash costs 50 ms of it.
+    memory: 1769,
+    timeoutSeconds: API_SECONDS,
+    settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR'],
+    may: { ...NOTHING, table: WRITE, secrets: ['token'] },
+  },
+  organizations: { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: READ } },
+  'api-keys': { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: WRITE } },
+  projects: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
+  assets: {
+    ...api,
+    settings: [
+      'TABLE_NAME',
+      'COUNTER_LANES',
+      'SCAN_QUEUE_URL',
+      'SCANNERS',
+      'ASPM_ALLOW_LOCAL_REPOSITORIES',
+      'ASPM_ALLOW_PRIVATE_ADDRESSES',
+    ],
+    may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
+  },
+  scans: {
+    ...api,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
+  },
+  findings: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: READ } },
+  // Needs no table: the document and the page come from the bundle.
+  reference: { ...api, settings: ['PUBLIC_URL', 'ASSETS_DIR'], may: NOTHING },
+  'runner-gate': {
+    ...api,
+    settings: [
+      'TABLE_NAME',
+      'COUNTER_LANES',
+      'TOKEN_SECRET_ARN',
+      'FINGERPRINT_SECRET_ARN',
+      'REPORT_BUCKET',
+      'S3_PATH_STYLE',
+      'ASPM_ALLOW_LOCAL_REPOSITORIES',
+    ],
+    may: {
+      ...NOTHING,
+      table: [...READ, 'UpdateItem'],
+      secrets: ['token', 'fingerprint'],
+      // It signs uploads, so it must be allowed to make them itself.
+      reports: 'upload',
+    },
+  },
+  'scan-planner': {
+    memory: 1024,
+    timeoutSeconds: 120,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
+  },
+  'run-dispatcher': {
+    memory: 512,
+    timeoutSeconds: 60,
+    settings: ['TABLE_NAME', 'RUN_STATE_MACHINE_ARN'],
+    may: { ...NOTHING, table: WRITE, executions: ['start'] },
+  },
+  'ingest-report': {
+    // 25,000 results are parsed and diffed in memory.
+    memory: 3008,
+    timeoutSeconds: 900,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET', 'S3_PATH_STYLE'],
+    may: { ...NOTHING, table: WRITE, reports: 'read' },
+  },
+  'finish-run': {
+    memory: 512,
+    timeoutSeconds: 60,
+    settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
+  },
+  sweep: {
+    memory: 512,
+    // Shorter than the minute to its next start.
+    timeoutSeconds: 55,
+    settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL', 'RUN_STATE_MACHINE_ARN'],
+    may: {
+      ...NOTHING,
+      table: WRITE,
+      send: ['scan-requests', 'run-dispatch'],
+      executions: ['stop', 'describe'],
+    },
+  },
+} as const satisfies Record<string, FunctionDeclaration>;
+
+export type FunctionName = keyof typeof FUNCTIONS;
+export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];

@@ -1,0 +1,147 @@
+import { Aws, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import {
+  FlowLogDestination,
+  FlowLogTrafficType,
+  IpAddresses,
+  type IVpc,
+  SecurityGroup,
+  SubnetType,
+  Vpc,
+} from 'aws-cdk-lib/aws-ec2';
+import { DockerImageAsset, Platform } from 'aws-cdk-lib/aws-ecr-assets';
+import {
+  Cluster,
+  ContainerImage,
+  ContainerInsights,
+  CpuArchitecture,
+  FargateTaskDefinition,
+  LogDrivers,
+  OperatingSystemFamily,
+} from 'aws-cdk-lib/aws-ecs';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { keepLogicalId } from '#infra/logical-id.ts';
+import { PROJECT_ROOT } from '#infra/project.ts';
+
+/** Name of the one container of the task; the state machine overrides its environment. */
+export const RUNNER_CONTAINER = 'scanner-runner';
+
+/** What the image is not made of: keeps its fingerprint cheap, and edits elsewhere from rebuilding it. */
+const NOT_IN_IMAGE = ['.*', 'node_modules', 'cdk.out', 'coverage', 'docs', 'test', '**/*.md', '**/*.log'];
+
+interface RunnerTaskProps {
+  /** Build the image from the project; false: name one that nobody pulls (the embedded cloud). */
+  readonly buildImage: boolean;
+}
+
+/**
+ * The scanner runner as a Fargate task: one an asset. It clones and parses what strangers wrote, so
+ * it holds no role over the account: it trades a one-time claim for presigned uploads. Public
+ * subnets without a NAT gateway, nothing may connect to it.
+ */
+export class RunnerTask extends Construct {
+  readonly #cluster: Cluster;
+  readonly #definition: FargateTaskDefinition;
+  readonly #securityGroup: SecurityGroup;
+  readonly subnetIds: readonly string[];
+
+  constructor(scope: Construct, id: string, props: RunnerTaskProps) {
+    super(scope, id);
+    // Vpc's declaration does not fit IVpc under exactOptionalPropertyTypes.
+    const vpc = this.#network() as IVpc;
+    this.subnetIds = vpc.publicSubnets.map((subnet) => subnet.subnetId);
+    this.#securityGroup = new SecurityGroup(this, 'SecurityGroup', {
+      vpc,
+      description: 'Scanner runners: nothing in, everything out (repositories are anywhere)',
+      allowAllOutbound: true,
+    });
+    this.#cluster = new Cluster(this, 'Cluster', { vpc, containerInsightsV2: ContainerInsights.ENABLED });
+    keepLogicalId(this.#cluster, 'RunnerCluster');
+    this.#definition = this.#task(props.buildImage);
+  }
+
+  get partition(): string {
+    return Aws.PARTITION;
+  }
+  get clusterArn(): string {
+    return this.#cluster.clusterArn;
+  }
+  get taskDefinitionArn(): string {
+    return this.#definition.taskDefinitionArn;
+  }
+  get securityGroupId(): string {
+    return this.#securityGroup.securityGroupId;
+  }
+  get roleArns(): readonly string[] {
+    return [this.#definition.taskRole.roleArn, this.#definition.obtainExecutionRole().roleArn];
+  }
+  /** The tasks of the cluster, whose ids are only known once they run. */
+  get taskArns(): string {
+    return Stack.of(this).formatArn({
+      service: 'ecs',
+      resource: 'task',
+      resourceName: `${this.#cluster.clusterName}/*`,
+    });
+  }
+
+  #network(): Vpc {
+    const vpc = new Vpc(this, 'Vpc', {
+      ipAddresses: IpAddresses.cidr('10.0.0.0/16'),
+      maxAzs: 2,
+      natGateways: 0,
+      restrictDefaultSecurityGroup: false,
+      subnetConfiguration: [{ name: 'public', subnetType: SubnetType.PUBLIC, cidrMask: 20 }],
+    });
+    vpc.addFlowLog('Rejected', {
+      destination: FlowLogDestination.toCloudWatchLogs(
+        new LogGroup(this, 'FlowLogs', {
+          retention: RetentionDays.ONE_MONTH,
+          removalPolicy: RemovalPolicy.DESTROY,
+        }),
+      ),
+      trafficType: FlowLogTrafficType.REJECT,
+    });
+    return vpc;
+  }
+
+  #task(buildImage: boolean): FargateTaskDefinition {
+    const definition = new FargateTaskDefinition(this, 'Task', {
+      cpu: 2048,
+      memoryLimitMiB: 4096,
+      ephemeralStorageGiB: 50,
+      runtimePlatform: {
+        cpuArchitecture: CpuArchitecture.ARM64,
+        operatingSystemFamily: OperatingSystemFamily.LINUX,
+      },
+      // Without a single policy: what runs in the task may do nothing in the account.
+      taskRole: new Role(this, 'TaskRole', { assumedBy: new ServicePrincipal('ecs-tasks.amazonaws.com') }),
+    });
+    definition.addContainer(RUNNER_CONTAINER, {
+      image: buildImage ? this.#image() : ContainerImage.fromRegistry('scanner-runner'),
+      logging: LogDrivers.awsLogs({
+        streamPrefix: 'run',
+        logGroup: new LogGroup(this, 'Logs', {
+          retention: RetentionDays.THREE_MONTHS,
+          removalPolicy: RemovalPolicy.DESTROY,
+        }),
+      }),
+    });
+    Validations.of(definition).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason: 'ecr:GetAuthorizationToken of the execution role knows no resources.',
+    });
+    return definition;
+  }
+
+  #image(): ContainerImage {
+    return ContainerImage.fromDockerImageAsset(
+      new DockerImageAsset(this, 'Image', {
+        directory: PROJECT_ROOT,
+        file: 'functions/scanner-runner/Dockerfile',
+        platform: Platform.LINUX_ARM64,
+        exclude: NOT_IN_IMAGE,
+      }),
+    );
+  }
+}

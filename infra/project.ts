@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url';
+
+/** Root of the checkout, without a slash at the end. */
+export const PROJECT_ROOT: string = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '');
+
+/** What is made from the sources, and may be deleted at any time. */
+export const BUILD_FOLDER = `${PROJECT_ROOT}/.build`;
+
+/** Name of the CDK stack, and of the template that both clouds run. */
+export const STACK_NAME = 'Aspm';
+
+/** Metadata of a function's resource: its folder under `functions/`, for whoever reads the template. */
+export const FUNCTION_METADATA = 'aspm:function';
+
+/** A folder for each function's deployed code. */
+export const BUNDLES = `${BUILD_FOLDER}/functions`;
+
+/** Folder of the reference page's third-party files beside its bundle: the value of `ASSETS_DIR`. */
+export const REFERENCE_ASSETS = 'assets';

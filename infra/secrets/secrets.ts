@@ -1,0 +1,40 @@
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { keepLogicalId } from '#infra/logical-id.ts';
+
+/** The two secrets that the service makes for itself; 64 characters each, never shown to anyone. */
+export class ServiceSecrets extends Construct {
+  readonly token: Secret;
+  readonly fingerprint: Secret;
+
+  constructor(scope: Construct, id: string, props: { readonly key: IKey }) {
+    super(scope, id);
+    this.token = this.#generate('TokenSecret', 'Signs access, refresh and runner tokens', props.key);
+    this.fingerprint = this.#generate(
+      'FingerprintSecret',
+      'Fingerprint keys of organizations are derived from it',
+      props.key,
+    );
+    Validations.of(this.token).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: 'A new value ends every session: rotated by hand when needed (docs/runbook.md).',
+    });
+    Validations.of(this.fingerprint).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: 'Identities of findings hang on it: another value would make every finding a new one.',
+    });
+  }
+
+  #generate(name: string, description: string, encryptionKey: IKey): Secret {
+    const secret = new Secret(this, name, {
+      description,
+      encryptionKey,
+      removalPolicy: RemovalPolicy.RETAIN,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+    });
+    keepLogicalId(secret, name);
+    return secret;
+  }
+}

@@ -1,0 +1,100 @@
+import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as InvokeFunction } from 'aws-cdk-lib/aws-events-targets';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { Construct } from 'constructs';
+import type { SettingName } from '#shared/config.ts';
+import { Alarms } from './alarms/alarms.ts';
+import { Api } from './api/api.ts';
+import type { Deployment } from './deployment.ts';
+import { ServiceFunctions } from './functions/functions.ts';
+import { keepLogicalId } from './logical-id.ts';
+import { WorkQueue } from './pipeline/queues.ts';
+import { ReportBucket } from './pipeline/report-bucket.ts';
+import { RunStateMachine } from './pipeline/run-state-machine.ts';
+import { RunnerTask } from './pipeline/runner-task.ts';
+import { REFERENCE_ASSETS } from './project.ts';
+import { ServiceSecrets } from './secrets/secrets.ts';
+import { AspmTable } from './table/table.ts';
+
+interface AspmStackProps extends StackProps {
+  readonly deployment: Deployment;
+}
+
+/** The whole service. Read it from top to bottom: what is kept, what runs, how they are connected. */
+export class AspmStack extends Stack {
+  constructor(scope: Construct, id: string, { deployment, ...props }: AspmStackProps) {
+    super(scope, id, props);
+
+    const key = new Key(this, 'Key', {
+      description: 'Table, secrets and reports of ASPM',
+      enableKeyRotation: true,
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    keepLogicalId(key, 'Key');
+    const table = new AspmTable(this, 'Store', { key });
+    const secrets = new ServiceSecrets(this, 'Secrets', { key });
+    const reports = new ReportBucket(this, 'Reports', { key });
+    const scanRequests = new WorkQueue(this, 'ScanRequests', { consumer: 'scan-planner' });
+    const runDispatch = new WorkQueue(this, 'RunDispatch', { consumer: 'run-dispatcher' });
+
+    const api = new Api(this, 'Api');
+    const publicUrl = deployment.publicUrl ?? api.url;
+    const functions = new ServiceFunctions(this, 'Functions', deployment);
+    const runs = new RunStateMachine(this, 'Runs', {
+      runner: new RunnerTask(this, 'Runner', { buildImage: deployment.bundle }),
+      ingestReport: functions.get('ingest-report'),
+      finishRun: functions.get('finish-run'),
+      publicUrl,
+      tracing: deployment.tracing,
+    });
+
+    const settings: Record<SettingName, string> = {
+      TABLE_NAME: table.table.tableName,
+      COUNTER_LANES: '8',
+      TOKEN_SECRET_ARN: secrets.token.secretArn,
+      FINGERPRINT_SECRET_ARN: secrets.fingerprint.secretArn,
+      PUBLIC_URL: publicUrl,
+      SCAN_QUEUE_URL: scanRequests.queue.queueUrl,
+      DISPATCH_QUEUE_URL: runDispatch.queue.queueUrl,
+      RUN_STATE_MACHINE_ARN: runs.stateMachine.stateMachineArn,
+      REPORT_BUCKET: reports.bucket.bucketName,
+      S3_PATH_STYLE: '0',
+      ASPM_DEFAULT_TIER: deployment.defaultTier,
+      ASPM_RATE_LIMIT_FACTOR: '1',
+      ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
+      ASPM_ALLOW_PRIVATE_ADDRESSES: '0',
+      ASSETS_DIR: REFERENCE_ASSETS,
+      SCANNERS: 'semgrep,grype,trivy,gitleaks',
+    };
+    functions.connect(settings, {
+      key,
+      tableArns: table.arns,
+      queues: { 'scan-requests': scanRequests.queue, 'run-dispatch': runDispatch.queue },
+      secrets,
+      reports: reports.bucket,
+      runs: runs.stateMachine,
+    });
+    api.addRoutes(functions);
+
+    const batch = { batchSize: 10, reportBatchItemFailures: true };
+    functions.get('scan-planner').addEventSource(new SqsEventSource(scanRequests.queue, batch));
+    functions.get('run-dispatcher').addEventSource(new SqsEventSource(runDispatch.queue, batch));
+    new Rule(this, 'EveryMinute', {
+      description: 'Finds what something forgot, and goes on with it',
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
+    });
+
+    new Alarms(this, 'Alarms', {
+      key,
+      email: deployment.alarmEmail,
+      deadLetters: { 'scan-requests': scanRequests.deadLetters, 'run-dispatch': runDispatch.deadLetters },
+      functions,
+      apiId: api.id,
+      runs: runs.stateMachine,
+    });
+    new CfnOutput(this, 'PublicUrl', { value: publicUrl });
+  }
+}
