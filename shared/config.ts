@@ -25,9 +25,8 @@ const settings = {
   DISPATCH_QUEUE_URL: z.url(),
   /** The state machine that runs one (scan, asset). */
   RUN_STATE_MACHINE_ARN: z.string().min(1),
-  REPORT_BUCKET: z.string().min(1),
-  /** Path-style addresses for S3: the embedded cloud has no DNS name per bucket. */
-  S3_PATH_STYLE: flag,
+  /** Address of the bucket of raw reports, without a slash at the end. */
+  REPORT_BUCKET_URL: z.url(),
   /** Tier of a new organization. */
   ASPM_DEFAULT_TIER: z.enum(['free', 'pro', 'enterprise']).default('free'),
   /** Multiplies every rate limit: for benches and load tests. */

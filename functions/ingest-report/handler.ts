@@ -11,7 +11,7 @@ import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
 import { ingestReport } from './ingest.ts';
 
-const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET', 'S3_PATH_STYLE']);
+const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL']);
 const table = createTable(config.TABLE_NAME);
 const counters = createCounterStore(table, config.COUNTER_LANES);
 const dependencies = {
@@ -20,7 +20,7 @@ const dependencies = {
   assets: createAssetStore(table, counters),
   manifests: createManifestStore(table),
   writes: createFindingWriteStore(table, counters),
-  bucket: createReportBucket(config.REPORT_BUCKET, config.S3_PATH_STYLE),
+  bucket: createReportBucket(config.REPORT_BUCKET_URL),
   clock: systemClock,
 };
 

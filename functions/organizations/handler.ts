@@ -1,3 +1,4 @@
+import { operations } from '#contract/index.ts';
 import { organizations } from '#contract/operations/organizations.ts';
 import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
@@ -8,6 +9,9 @@ import { organizationOperations } from './operations.ts';
 const config = readConfig(['TABLE_NAME']);
 
 /** Serves `$default` as well: what no route of the gateway fits becomes a 404 in the envelope here. */
-export const handler = createHandler(organizations, organizationOperations, {
-  organizations: createOrganizationStore(createTable(config.TABLE_NAME)),
-});
+export const handler = createHandler(
+  organizations,
+  organizationOperations,
+  { organizations: createOrganizationStore(createTable(config.TABLE_NAME)) },
+  { elsewhere: operations },
+);

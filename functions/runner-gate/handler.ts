@@ -17,8 +17,7 @@ const config = readConfig([
   'COUNTER_LANES',
   'TOKEN_SECRET_ARN',
   'FINGERPRINT_SECRET_ARN',
-  'REPORT_BUCKET',
-  'S3_PATH_STYLE',
+  'REPORT_BUCKET_URL',
   'ASPM_ALLOW_LOCAL_REPOSITORIES',
 ]);
 const table = createTable(config.TABLE_NAME);
@@ -27,7 +26,7 @@ export const handler = createHandler(runnerGate, runnerGateOperations, {
   runs: createRunStore(table),
   scans: createScanStore(table),
   assets: createAssetStore(table, createCounterStore(table, config.COUNTER_LANES)),
-  bucket: createReportBucket(config.REPORT_BUCKET, config.S3_PATH_STYLE),
+  bucket: createReportBucket(config.REPORT_BUCKET_URL),
   tokens: createTokens(createSecretReader(config.TOKEN_SECRET_ARN), systemClock),
   readFingerprintSecret: createSecretReader(config.FINGERPRINT_SECRET_ARN),
   clock: systemClock,

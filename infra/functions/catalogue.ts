@@ -84,8 +84,7 @@ export const FUNCTIONS = {
       'COUNTER_LANES',
       'TOKEN_SECRET_ARN',
       'FINGERPRINT_SECRET_ARN',
-      'REPORT_BUCKET',
-      'S3_PATH_STYLE',
+      'REPORT_BUCKET_URL',
       'ASPM_ALLOW_LOCAL_REPOSITORIES',
     ],
     may: {
@@ -112,7 +111,7 @@ export const FUNCTIONS = {
     // 25,000 results are parsed and diffed in memory.
     memory: 3008,
     timeoutSeconds: 900,
-    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET', 'S3_PATH_STYLE'],
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
     may: { ...NOTHING, table: WRITE, reports: 'read' },
   },
   'finish-run': {

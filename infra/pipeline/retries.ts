@@ -47,6 +47,18 @@ export const TRANSIENT: Retry = {
 };
 
 /**
+ * Another run ingests the same asset and scanner, or the asset was moved meanwhile. Waits of 1, 2, 4,
+ * 8 s and then 15 s: four minutes at most, twice what a crashed run can hold its lease.
+ */
+export const MANIFEST_BUSY: Retry = {
+  ErrorEquals: ['ManifestBusy', 'LeaseLost'],
+  IntervalSeconds: 1,
+  MaxAttempts: 19,
+  BackoffRate: 2,
+  MaxDelaySeconds: 15,
+};
+
+/**
  * The last step holds a scan's lock and its share of the tier until it succeeds: any error is tried
  * again. Waits of 2, 4, 8, 16, 32, 60, 60 and 60 s: 4 minutes at most; then the sweep takes over.
  */

@@ -6,7 +6,7 @@ import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cd
 import { Construct } from 'constructs';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import { keepLogicalId } from '#infra/logical-id.ts';
-import { MUST_SUCCEED, NO_CAPACITY, TRANSIENT } from './retries.ts';
+import { MANIFEST_BUSY, MUST_SUCCEED, NO_CAPACITY, TRANSIENT } from './retries.ts';
 import { RUNNER_CONTAINER, type RunnerTask } from './runner-task.ts';
 
 interface RunStateMachineProps {
@@ -93,7 +93,7 @@ function defineRun({ runner, ingestReport, finishRun, publicUrl }: RunStateMachi
               Resource: ingestReport.functionArn,
               TimeoutSeconds: 900,
               ResultPath: null,
-              Retry: [TRANSIENT],
+              Retry: [MANIFEST_BUSY, TRANSIENT],
               Catch: [{ ErrorEquals: ['States.ALL'], ResultPath: null, Next: 'ReportLost' }],
               End: true,
             },

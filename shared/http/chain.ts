@@ -69,6 +69,8 @@ export type Implementations<Operations extends Record<string, OperationDeclarati
 };
 
 interface ChainOptions {
+  /** For the function behind `$default`: every operation there is, so that a wrong method is a 405 and no 404. */
+  readonly elsewhere?: readonly Operation[];
   /** Answers for paths that are no operations (the reference page); null where there is nothing either. */
   readonly page?: (event: HttpEvent) => Promise<HttpResponse | null>;
 }
@@ -118,7 +120,7 @@ export function createHandler<Operations extends Record<string, OperationDeclara
     .use(requestId())
     .use(errors())
     .use(rateLimit())
-    .use(route(router, hasPage))
+    .use(route(router, createRouter(options.elsewhere ?? []), hasPage))
     .use(caller())
     .use(permission())
     .use(jsonBody())

@@ -1,19 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import { prepareScannerDatabases } from './scanner-databases.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where the service under test answers, and where its parts are. */
-    service: { url: string; dynamodb: string; table: string };
+    service: { url: string; dynamodb: string; bucketUrl: string; table: string };
   }
 }
 
 /** One embedded cloud, in memory, for the whole run: tests make organizations of their own in it. */
 export default async function setup(project: TestProject) {
+  const folder = await mkdtemp(join(tmpdir(), 'aspm-tests-'));
   const cloud = await startEmbeddedCloud({
     port: 0,
     inMemory: true,
+    dataDir: join(folder, 'data'),
     env: {
+      ...(await scannerDatabases(join(folder, 'databases'))),
       // Tests that are about limits bring their own clock and counters.
       ASPM_RATE_LIMIT_FACTOR: '1000',
       ASPM_ALLOW_PRIVATE_ADDRESSES: '1',
@@ -23,7 +30,21 @@ export default async function setup(project: TestProject) {
   project.provide('service', {
     url: cloud.url,
     dynamodb: cloud.endpoints.dynamodb,
+    bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',
   });
-  return () => cloud.stop();
+  return async () => {
+    await cloud.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}
+
+/** Without Grype the tests that need it fail and say so; the others are none the worse. */
+async function scannerDatabases(folder: string): Promise<Record<string, string>> {
+  try {
+    return await prepareScannerDatabases(folder);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return {};
+  }
 }

@@ -24,10 +24,7 @@ export function explainInstallFailure(what: string, file: string, outcome: Proce
           'python3 was not found',
           'Install Python 3.10 or newer (with venv) and run this again.',
         )
-      : new InstallError(
-          'Go was not found',
-          'Install Go (go.dev/dl) and run this again, or put the scanner on PATH.',
-        );
+      : new InstallError('Go was not found', 'Install Go and run this again, or put the scanner on PATH.');
   }
   if (outcome.startError !== null)
     return new InstallError(

@@ -26,7 +26,9 @@ export class ProgressView implements Disposable {
       this.#line('Another run is installing scanners; waiting for it.');
     } else if (event.type === 'done') {
       this.#current = null;
-      this.#line(describeOutcome(event.outcome));
+      // What was there before took no time that would have to be accounted for: the summary names it.
+      const { status } = event.outcome;
+      if (status === 'installed' || status === 'failed') this.#line(describeOutcome(event.outcome));
     } else {
       this.#step(event);
     }

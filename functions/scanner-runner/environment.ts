@@ -1,0 +1,95 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What a scanner or git gets to see of this process's environment: nobody's credentials are among them. */
+const PASSED = new Set([
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'TZ',
+  // Where Trivy and Grype keep their databases unless told otherwise.
+  'XDG_CACHE_HOME',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'PYENV_ROOT',
+  'PYENV_VERSION',
+]);
+
+/** Git's own settings for networks and certificates, but none that says which repository or program to use. */
+const GIT_PASSED = /^GIT_(?:SSL_|HTTP_|PROXY_)/;
+
+export function passedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined) continue;
+    const known = PASSED.has(name) || PASSED.has(name.toUpperCase());
+    if (known || GIT_PASSED.test(name) || /^(?:GRYPE|TRIVY|SEMGREP)_/.test(name)) passed[name] = value;
+  }
+  return passed;
+}
+
+/** A file above this is neither checked out nor compared in the history. */
+export const LARGEST_SCANNED_FILE = 50 * 1024 * 1024;
+
+/**
+ * The only configuration that git reads, in our own clones and below the scanners: no hooks, no credential
+ * helpers, no filters (so no LFS either), symbolic links written as plain files (nothing in a checkout can
+ * point out of it). What the machine or its user has configured does not apply.
+ */
+const GIT_CONFIG = `[core]
+	hooksPath = /dev/null
+	symlinks = false
+	fsmonitor = false
+	autocrlf = false
+	attributesFile = /dev/null
+	excludesFile = /dev/null
+	bigFileThreshold = ${LARGEST_SCANNED_FILE}
+[safe]
+	directory = *
+[credential]
+	helper =
+[protocol "ext"]
+	allow = never
+[submodule]
+	recurse = false
+[fetch]
+	recurseSubmodules = false
+[init]
+	defaultBranch = main
+	templateDir =
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[advice]
+	detachedHead = false
+[http]
+	lowSpeedLimit = 1000
+	lowSpeedTime = 60
+`;
+
+/** Writes the configuration into a private folder and answers the variables that make git use it. */
+export async function gitEnvironment(folder: string, more = ''): Promise<Record<string, string>> {
+  const path = join(folder, 'gitconfig');
+  await writeFile(path, GIT_CONFIG + more, { mode: 0o600 });
+  return {
+    GIT_CONFIG_GLOBAL: path,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: 'true',
+    SSH_ASKPASS: 'true',
+    GIT_LFS_SKIP_SMUDGE: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_SSH_COMMAND: 'ssh -oBatchMode=yes -oConnectTimeout=20',
+  };
+}

@@ -1,0 +1,65 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import * as z from 'zod';
+
+const Service = z.object({ url: z.url(), pid: z.number().int().positive() });
+const Credentials = z.object({ api_key: z.string(), org_id: z.string(), email: z.string() });
+export type Credentials = z.output<typeof Credentials>;
+
+/**
+ * The data folder: `dynamodb.sqlite` and `secrets.json` keep the service's state, `credentials.json`
+ * the key of the local command line, `service.log` what the functions say; `service.json` says where
+ * the service is while it runs. All are readable by their owner alone.
+ */
+export interface DataFolder {
+  readonly path: string;
+  file(name: string): string;
+  readCredentials(): Promise<Credentials | null>;
+  writeCredentials(credentials: Credentials): Promise<void>;
+  /** Says where the service is, until `withdraw`. */
+  announce(url: string): Promise<void>;
+  withdraw(): void;
+}
+
+/** @throws Error where another service works on the folder */
+export async function openDataFolder(path: string): Promise<DataFolder> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const file = (name: string) => `${path}/${name}`;
+  const other = readService(file('service.json'));
+  if (other && other.pid !== process.pid && isAlive(other.pid))
+    throw new Error(
+      `The service runs already: ${other.url} (process ${other.pid}). Stop it with: npm run stop`,
+    );
+
+  return {
+    path,
+    file,
+    async readCredentials() {
+      if (!existsSync(file('credentials.json'))) return null;
+      return Credentials.safeParse(JSON.parse(await readFile(file('credentials.json'), 'utf8'))).data ?? null;
+    },
+    writeCredentials: (credentials) =>
+      writeFile(file('credentials.json'), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 }),
+    announce: (url) =>
+      writeFile(file('service.json'), `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 }),
+    withdraw: () => rmSync(file('service.json'), { force: true }),
+  };
+}
+
+function readService(path: string): z.output<typeof Service> | null {
+  try {
+    return Service.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there, but somebody else's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}

@@ -1,0 +1,216 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Functions } from './functions.ts';
+import type { LocalRoute } from './model.ts';
+import { authorizerEvent, describeRequest, functionEvent } from './payload.ts';
+import { createRouteTable, type RouteMatch } from './routes.ts';
+
+/** Limits of the platform: a body through the gateway, a payload into and out of Lambda, an integration's time. */
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
+const INTEGRATION_MS = 30_000;
+
+/** Answers of the gateway itself, where no function was asked or none answered. */
+class GatewayAnswer extends Error {
+  override readonly name = 'GatewayAnswer';
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface Gateway {
+  readonly url: string;
+  /** Begins to answer; until then every request gets a 503. */
+  serve(routes: readonly LocalRoute[], functions: Functions): void;
+  close(): Promise<void>;
+}
+
+/** Ours is a thin layer: HTTP → payload 2.0 → authorizer → function → HTTP. */
+export async function openGateway(port: number, integrationMs = INTEGRATION_MS): Promise<Gateway> {
+  let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
+  const server = createServer((request, response) => {
+    if (!answer) {
+      refuse(response, new GatewayAnswer(503, 'Service Unavailable'));
+      return;
+    }
+    answer(request, response).catch((error: unknown) => refuse(response, error));
+  });
+  // Longer than clients keep their idle connections, so that none is closed while a request is on its way.
+  server.keepAliveTimeout = 75_000;
+  await listen(server, port);
+  const { port: actual } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${actual}`,
+    serve(routes, functions) {
+      const match = createRouteTable(routes);
+      answer = (request, response) => answerRequest(request, response, match, functions, integrationMs);
+    },
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      // What is being answered gets the time to end; a connection that stays open does not hold us.
+      const force = setTimeout(() => server.closeAllConnections(), 3000);
+      await closed;
+      clearTimeout(force);
+    },
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE';
+      reject(
+        taken ? new Error(`Port ${port} is taken: set PORT to another one (0 picks a free one)`) : error,
+      );
+    });
+    server.listen(port, '127.0.0.1', resolve);
+  });
+}
+
+async function answerRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  match: (method: string, path: string) => RouteMatch | null,
+  functions: Functions,
+  integrationMs: number,
+): Promise<void> {
+  const target = request.url ?? '/';
+  const mark = target.indexOf('?');
+  const path = decodePath(mark === -1 ? target : target.slice(0, mark));
+  const query = mark === -1 ? '' : target.slice(mark + 1);
+  const found = match(request.method ?? 'GET', path);
+  if (!found) throw new GatewayAnswer(404, 'Not Found');
+  const payload = describeRequest(request, found, path, query);
+  // The authorizer never sees the body: both go on side by side.
+  const [body, context] = await Promise.all([
+    readBody(request),
+    found.route.authorizer === null
+      ? null
+      : authorize(found.route.authorizer, authorizerEvent(payload), functions),
+  ]);
+  const event = functionEvent(payload, context, body);
+  if ((event.body?.length ?? 0) > MAX_PAYLOAD_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
+  const result = await integrate(found.route.functionName, event, functions, integrationMs);
+  respond(response, result, payload.requestContext.requestId);
+}
+
+/** The gateway decodes the path before it selects a route, and hands it over decoded. */
+function decodePath(path: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new GatewayAnswer(400, 'Bad Request');
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > MAX_BODY_BYTES) throw new GatewayAnswer(413, 'Request Entity Too Large');
+  if (announced === 0 && request.headers['transfer-encoding'] === undefined) return null;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new GatewayAnswer(413, 'Request Entity Too Large');
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  if (!only) return null;
+  return chunks.length === 1 ? only : Buffer.concat(chunks, size);
+}
+
+async function authorize(name: string, event: unknown, functions: Functions): Promise<object> {
+  let answer: unknown;
+  try {
+    answer = await functions.invoke(name, event);
+  } catch {
+    throw new GatewayAnswer(500, 'Internal Server Error');
+  }
+  if (answer === null || typeof answer !== 'object' || !('isAuthorized' in answer))
+    throw new GatewayAnswer(500, 'Internal Server Error');
+  if (answer.isAuthorized !== true) throw new GatewayAnswer(403, 'Forbidden');
+  const context = 'context' in answer ? answer.context : null;
+  return context !== null && typeof context === 'object' ? context : {};
+}
+
+async function integrate(
+  name: string,
+  event: unknown,
+  functions: Functions,
+  integrationMs: number,
+): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new GatewayAnswer(503, 'Service Unavailable')), integrationMs);
+  });
+  try {
+    return await Promise.race([functions.invoke(name, event), timeout]);
+  } catch (error) {
+    if (error instanceof GatewayAnswer) throw error;
+    // What went wrong is in the log already.
+    throw new GatewayAnswer(500, 'Internal Server Error');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface ProxyResult {
+  readonly statusCode: number;
+  readonly headers?: Readonly<Record<string, string | number | boolean>>;
+  readonly cookies?: readonly string[];
+  readonly body?: string;
+  readonly isBase64Encoded?: boolean;
+}
+
+/** A result without a status is the body of a 200, as JSON. */
+function respond(response: ServerResponse, result: unknown, requestId: string): void {
+  const proxy: ProxyResult = isProxyResult(result)
+    ? result
+    : {
+        statusCode: 200,
+        headers: { 'content-type': 'application/json' },
+        body: typeof result === 'string' ? result : JSON.stringify(result ?? null),
+      };
+  const text = proxy.body ?? '';
+  if (text.length > MAX_PAYLOAD_BYTES) throw new GatewayAnswer(500, 'Internal Server Error');
+  const body = proxy.isBase64Encoded ? Buffer.from(text, 'base64') : Buffer.from(text, 'utf8');
+  const headers: Record<string, string | string[]> = { 'content-type': 'text/plain' };
+  for (const [name, value] of Object.entries(proxy.headers ?? {}))
+    headers[name.toLowerCase()] = String(value);
+  if (proxy.cookies && proxy.cookies.length > 0) headers['set-cookie'] = [...proxy.cookies];
+  headers['content-length'] = String(body.length);
+  headers['apigw-requestid'] = requestId;
+  response.writeHead(proxy.statusCode, headers);
+  response.end(body);
+}
+
+function isProxyResult(result: unknown): result is ProxyResult {
+  return (
+    result !== null &&
+    typeof result === 'object' &&
+    'statusCode' in result &&
+    typeof result.statusCode === 'number'
+  );
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  const { status, message } =
+    error instanceof GatewayAnswer ? error : new GatewayAnswer(500, 'Internal Server Error');
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = JSON.stringify({ message });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    // What was not read of the body would be taken for the next request.
+    ...(status === 413 && { connection: 'close' }),
+  });
+  response.end(body);
+}

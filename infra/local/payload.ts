@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ACCOUNT, REGION } from './resolver.ts';
+import type { RouteMatch } from './routes.ts';
+
+/** A request as the payload format 2.0 describes it, before the body. */
+export type Payload = ReturnType<typeof describeRequest>;
+
+/** These reach a function as text; every other body as Base64 (tried on the real gateway: docs/decisions.md). */
+const TEXT = /^(?:text\/|application\/(?:json|javascript|xml|x-www-form-urlencoded)\b)/i;
+
+export function describeRequest(request: IncomingMessage, match: RouteMatch, path: string, query: string) {
+  const { headers, cookies } = readHeaders(request);
+  const method = request.method ?? 'GET';
+  const now = Date.now();
+  const host = headers.host ?? 'localhost';
+  return {
+    version: '2.0' as const,
+    routeKey: match.route.key,
+    rawPath: path,
+    rawQueryString: query,
+    ...(cookies.length > 0 && { cookies }),
+    headers,
+    ...(query !== '' && { queryStringParameters: readQuery(query) }),
+    ...(match.pathParameters && { pathParameters: match.pathParameters }),
+    requestContext: {
+      accountId: ACCOUNT,
+      apiId: 'local',
+      domainName: host,
+      domainPrefix: host.split('.', 1)[0] ?? host,
+      http: {
+        method,
+        path,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: (request.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, ''),
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: randomUUID(),
+      routeKey: match.route.key,
+      stage: '$default',
+      time: commonLogTime(now),
+      timeEpoch: now,
+    },
+  };
+}
+
+/** What the authorizer sees: everything but the body. */
+export function authorizerEvent(payload: Payload) {
+  return {
+    ...payload,
+    type: 'REQUEST' as const,
+    routeArn: `arn:aws:execute-api:${REGION}:${ACCOUNT}:local/$default/${payload.requestContext.http.method}${payload.rawPath}`,
+    identitySource: [],
+  };
+}
+
+/** What the function sees. `context` is the authorizer's, where the route has one. */
+export function functionEvent(payload: Payload, context: object | null, body: Buffer | null) {
+  const isText = TEXT.test(payload.headers['content-type'] ?? 'text/plain');
+  return {
+    ...payload,
+    requestContext:
+      context === null
+        ? payload.requestContext
+        : { ...payload.requestContext, authorizer: { lambda: context } },
+    ...(body && { body: body.toString(isText ? 'utf8' : 'base64') }),
+    isBase64Encoded: body !== null && !isText,
+  };
+}
+
+/** Names in lower case, repeated ones joined by commas; cookies go to a list of their own. */
+function readHeaders(request: IncomingMessage): {
+  headers: Record<string, string>;
+  cookies: string[];
+} {
+  const headers: Record<string, string> = {};
+  const cookies: string[] = [];
+  const { rawHeaders } = request;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
+    if (name === 'cookie') cookies.push(...value.split(/;\s*/));
+    else headers[name] = name in headers ? `${headers[name]},${value}` : value;
+  }
+  return { headers, cookies };
+}
+
+/** Decoded, repeated ones joined by commas. */
+function readQuery(query: string): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  for (const [name, value] of new URLSearchParams(query))
+    parameters[name] = name in parameters ? `${parameters[name]},${value}` : value;
+  return parameters;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `21/Nov/2026:02:49:56 +0000` */
+function commonLogTime(at: number): string {
+  const iso = new Date(at).toISOString();
+  return `${iso.slice(8, 10)}/${MONTHS[Number(iso.slice(5, 7)) - 1]}/${iso.slice(0, 4)}:${iso.slice(11, 19)} +0000`;
+}

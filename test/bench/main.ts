@@ -1,0 +1,21 @@
+import { bundles } from './bundles.ts';
+import { pipeline } from './pipeline.ts';
+import { start } from './start.ts';
+
+/**
+ * `npm run bench [NAME…]`: prints figures, and how each was taken. They hold for the machine and the
+ * moment; compare within one run.
+ */
+const BENCHES = { start, bundles, pipeline };
+type Name = keyof typeof BENCHES;
+
+const asked = process.argv.slice(2);
+const names = (Object.keys(BENCHES) as Name[]).filter((name) => asked.length === 0 || asked.includes(name));
+if (names.length === 0) {
+  console.error(`There is no such bench; there are: ${Object.keys(BENCHES).join(', ')}`);
+  process.exitCode = 1;
+}
+for (const name of names) {
+  console.log(`\n## ${name}`);
+  await BENCHES[name]();
+}

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Scanner } from '#domain/vocabulary.ts';
+import { SCANNERS } from '#domain/vocabulary.ts';
+import { parseReport } from '#shared/reports/parse.ts';
+
+type Json = Record<string, unknown>;
+
+function sample(scanner: Scanner): unknown {
+  return JSON.parse(readFileSync(new URL(`../fixtures/reports/${scanner}.json`, import.meta.url), 'utf8'));
+}
+
+function identities(scanner: Scanner, report: unknown): string[] {
+  return parseReport(scanner, report)
+    .findings.map(({ fingerprint }) => fingerprint)
+    .sort();
+}
+
+/** Every list of results in a report, in whatever order the scanner chose. */
+function shuffled(scanner: Scanner): fc.Arbitrary<unknown> {
+  const permute = (list: unknown) => {
+    const items = Array.isArray(list) ? (list as unknown[]) : [];
+    return fc.shuffledSubarray(items, { minLength: items.length });
+  };
+  const report = sample(scanner);
+  if (Array.isArray(report)) return permute(report);
+  const fields = report as Json;
+  const name = { semgrep: 'results', grype: 'matches', trivy: 'Results', gitleaks: '' }[scanner];
+  return permute(fields[name]).chain((results) =>
+    fc
+      .tuple(
+        ...results.map((result) => {
+          const inner = result as Json;
+          return permute(inner.Misconfigurations).map((checks) =>
+            'Misconfigurations' in inner ? { ...inner, Misconfigurations: checks } : inner,
+          );
+        }),
+      )
+      .map((list) => ({ ...fields, [name]: list })),
+  );
+}
+
+describe('identity', () => {
+  test.each(SCANNERS)(
+    '%s: the order of results decides nothing, not even the order of findings',
+    (scanner) => {
+      const expected = parseReport(scanner, sample(scanner)).findings;
+      fc.assert(
+        fc.property(shuffled(scanner), (report) => {
+          expect(parseReport(scanner, report).findings).toEqual(expected);
+        }),
+        { numRuns: 50 },
+      );
+    },
+  );
+
+  test.each(SCANNERS)('%s: each finding of the sample has one of its own', (scanner) => {
+    const found = identities(scanner, sample(scanner));
+    expect(new Set(found).size).toBe(found.length);
+  });
+
+  test('semgrep: lines, messages and severities may change, code and place may not', () => {
+    const place = fc.record({
+      line: fc.integer({ min: 1, max: 500 }),
+      message: fc.string(),
+      severity: fc.constantFrom('INFO', 'ERROR', 'HIGH'),
+    });
+    const result = (
+      rule: string,
+      path: string,
+      code: string,
+      at: { line: number; message: string; severity: string },
+    ) => ({
+      check_id: rule,
+      path,
+      start: { line: at.line, col: 1 },
+      end: { line: at.line, col: 9 },
+      extra: { message: at.message, severity: at.severity, metadata: {}, code_hash: code },
+    });
+    const spots = [
+      ['r1', 'a.py', 'c1'],
+      ['r1', 'a.py', 'c1'],
+      ['r1', 'b.py', 'c1'],
+      ['r2', 'a.py', 'c1'],
+      ['r1', 'a.py', 'c2'],
+    ] as const;
+    const report = fc.tuple(...spots.map(() => place)).map((places) => ({
+      results: spots.flatMap(([rule, path, code], i) =>
+        places[i] ? [result(rule, path, code, places[i])] : [],
+      ),
+    }));
+    fc.assert(
+      fc.property(report, report, (one, other) => {
+        expect(identities('semgrep', one)).toEqual(identities('semgrep', other));
+        expect(new Set(identities('semgrep', one)).size).toBe(spots.length);
+      }),
+    );
+  });
+
+  test('semgrep: quoted code counts without its whitespace, "requires login" does not count', () => {
+    const result = (lines: string, message: string) => ({
+      results: [
+        {
+          check_id: 'r',
+          path: 'a',
+          start: { line: 1 },
+          end: { line: 1 },
+          extra: { severity: 'INFO', lines, message },
+        },
+      ],
+    });
+    expect(identities('semgrep', result('  eval(x)\n', 'a'))).toEqual(
+      identities('semgrep', result('eval(x)', 'b')),
+    );
+    expect(identities('semgrep', result('requires login', 'a'))).not.toEqual(
+      identities('semgrep', result('requires login', 'b')),
+    );
+  });
+
+  test('gitleaks: a secret is the same in every commit and line, and another one elsewhere', () => {
+    const leak = (File: string, secret_hmac: string, Commit: string, StartLine: number) => ({
+      RuleID: 'github-pat',
+      File,
+      secret_hmac,
+      Commit,
+      StartLine,
+      EndLine: StartLine,
+    });
+    const once = identities('gitleaks', [leak('a', 'h1', 'c1', 1)]);
+    expect(identities('gitleaks', [leak('a', 'h1', 'c2', 7), leak('a', 'h1', 'c1', 1)])).toEqual(once);
+    expect(identities('gitleaks', [leak('b', 'h1', 'c1', 1)])).not.toEqual(once);
+    expect(identities('gitleaks', [leak('a', 'h2', 'c1', 1)])).not.toEqual(once);
+  });
+
+  test('gitleaks: of several commits the earliest is told', () => {
+    const leak = (Commit: string, date: string, StartLine: number) => ({
+      RuleID: 'github-pat',
+      File: 'a',
+      secret_hmac: 'h',
+      Commit,
+      Date: date,
+      StartLine,
+      EndLine: StartLine,
+    });
+    const report = [
+      leak('bbbbbbbbbbbbbb', '2026-02-02T00:00:00Z', 1),
+      leak('aaaaaaaaaaaaaa', '2026-01-01T00:00:00Z', 9),
+    ];
+    expect(parseReport('gitleaks', report).findings).toMatchObject([
+      { location: { start_line: 9 }, description: 'First found in commit aaaaaaaaaaaa of 2026-01-01.' },
+    ]);
+  });
+
+  test('grype: an upgrade within the range, qualifiers and aliases leave the identity alone', () => {
+    const match = (id: string, related: string[], purl: string, severity = 'High') => ({
+      vulnerability: { id, severity },
+      relatedVulnerabilities: related.map((other) => ({ id: other })),
+      artifact: { name: 'lodash', version: '1', purl, locations: [{ path: '/package-lock.json' }] },
+    });
+    const once = identities('grype', { matches: [match('GHSA-x', ['CVE-2020-8203'], 'pkg:npm/lodash@1')] });
+    const again = [
+      match('CVE-2020-8203', [], 'pkg:npm/lodash@2?arch=x#y', 'Critical'),
+      match('GHSA-x', ['CVE-2020-8203'], 'pkg:npm/lodash@1'),
+    ];
+    expect(identities('grype', { matches: again })).toEqual(once);
+    expect(parseReport('grype', { matches: again }).findings[0]).toMatchObject({ severity: 'critical' });
+    expect(
+      identities('grype', { matches: [match('CVE-2020-8203', [], 'pkg:npm/%40a/lodash@1')] }),
+    ).not.toEqual(once);
+  });
+
+  test('the same parts of different scanners are different findings', () => {
+    const all = SCANNERS.flatMap((scanner) => identities(scanner, sample(scanner)));
+    expect(new Set(all).size).toBe(all.length);
+  });
+});
