@@ -93,10 +93,12 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
 
   /** How many items a query matches, without reading them out. */
   async function count(input: Omit<QueryCommandInput, 'TableName'>): Promise<number> {
+    // A count projects nothing, and DynamoDB refuses to be asked for both.
+    const { ProjectionExpression: _, ...query } = input;
     let total = 0;
     let next: Item | undefined;
     do {
-      const page = await queryPage({ ...input, Select: 'COUNT', ExclusiveStartKey: next });
+      const page = await queryPage({ ...query, Select: 'COUNT', ExclusiveStartKey: next });
       total += page.count;
       next = page.next;
     } while (next);
