@@ -82,13 +82,11 @@ async function readReported(
     held.some((run) => !run.default_branch) ? findings.listBranchFindings(orgId, scanId) : [],
   ]);
   return {
-    entries: entries
-      .flat()
-      .map((entry) => ({
-        id: entry.id,
-        severity: entry.severity,
-        created_at: new Date(entry.createdAt).toISOString(),
-      })),
+    entries: entries.flat().map((entry) => ({
+      id: entry.id,
+      severity: entry.severity,
+      created_at: new Date(entry.createdAt).toISOString(),
+    })),
     own: own.filter((record) => !wanted.scanner || wanted.scanner.includes(record.scanner)),
   };
 }

@@ -1,4 +1,4 @@
-import type { Scanner, Tier } from '#domain/vocabulary.ts';
+import type { Tier } from '#domain/vocabulary.ts';
 
 /** Limits of a tier: both tables of the specification ("Limits") apply, each to its own thing (design 4). */
 export interface TierLimits {
@@ -80,9 +80,5 @@ export const ENDPOINT_LIMITS: readonly EndpointLimit[] = [
     limit: { free: 120, pro: 120, enterprise: 120 },
   },
 ];
-
-/** Most scanners that one run can need: a run is admitted with all its scanners or not at all. */
-export const MAX_SCANNERS_PER_RUN: number = (['semgrep', 'grype', 'trivy', 'gitleaks'] satisfies Scanner[])
-  .length;
 
 export const TOKEN_LIFETIMES = { accessSeconds: 3600, refreshSeconds: 7 * 24 * 3600 } as const;

@@ -1,4 +1,4 @@
-import { PERMISSIONS, type PermissionScope, ROLES, type Role } from './vocabulary.ts';
+import { PERMISSIONS, type PermissionScope, type Role } from './vocabulary.ts';
 
 const READ = PERMISSIONS.filter((scope) => scope.endsWith(':read'));
 const EDITOR: readonly PermissionScope[] = [...READ, 'findings:write', 'tickets:write'];
@@ -19,22 +19,4 @@ export function scopesOfRole(role: Role): readonly PermissionScope[] {
 /** `admin` implies every scope. */
 export function allows(held: readonly string[], needed: PermissionScope): boolean {
   return held.includes(needed) || held.includes('admin');
-}
-
-const ROLE_BY_SPELLING = new Map<string, Role>([
-  ...ROLES.map((role): [string, Role] => [spelling(role), role]),
-  // The default of the specification when a member is added; it has Viewer's permissions (design 3).
-  ['member', 'Viewer'],
-]);
-
-/** Reads a role in any case, with a space, an underscore or a hyphen; null where it is none. */
-export function readRole(text: string): Role | null {
-  return ROLE_BY_SPELLING.get(spelling(text)) ?? null;
-}
-
-function spelling(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/[_\- ]+/g, ' ')
-    .trim();
 }

@@ -42,7 +42,7 @@ function outcomeOf(scan: ScanRecord): 'completed' | 'partial' | 'failed' {
   return scan.done === 0 ? 'failed' : 'partial';
 }
 
-export async function wakeWaiting(
+async function wakeWaiting(
   orgId: string,
   { scans, scanRequests, dispatchRequests }: FinishDependencies,
 ): Promise<void> {

@@ -158,6 +158,6 @@ export function createManifestStore(table: Table) {
 }
 
 /** Another run took the lease over: this one must stop. */
-export class LeaseLost extends Error {
+class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }

@@ -31,8 +31,6 @@ export type Write = {
   readonly [Kind in keyof TransactItem]?: WithoutTable<TransactItem[Kind]>;
 } & { readonly otherwise?: () => Error };
 
-/** DynamoDB's limit of one transaction. */
-export const MAX_TRANSACTION_ITEMS = 100;
 const MAX_BATCH_GET = 100;
 const TRANSACTION_ATTEMPTS = 6;
 

@@ -48,7 +48,9 @@ async function tryOperation(operationId: string): Promise<{ status: string; body
 describe('the reference page', () => {
   it('lists every operation, and asks nobody else for anything', async () => {
     await open();
-    expect(await page.locator('.opblock').count()).toBe(operations.filter((operation) => !operation.internal).length);
+    expect(await page.locator('.opblock').count()).toBe(
+      operations.filter((operation) => !operation.internal).length,
+    );
     expect(await page.title()).toBe('ASPM API reference');
     expect([...hosts]).toEqual([new URL(inject('service').url).host]);
     expect(problems).toEqual([]);

@@ -3,9 +3,6 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import { buildManifest } from '#domain/manifest.ts';
-import { countedTable } from '#test/harness/counted-table.ts';
-import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
-import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
 import { ACCESS_PATTERNS, type AccessPatternName } from '#store/access-patterns.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
@@ -18,6 +15,9 @@ import { createProjectStore } from '#store/projects.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
+import { countedTable } from '#test/harness/counted-table.ts';
+import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
 
 const { table, requestsOf } = countedTable();
 const counters = createCounterStore(table, 1);
@@ -47,9 +47,19 @@ beforeAll(async () => {
   const { orgId } = org;
   const { keyId } = await org.withKey('admin');
   handle = (await stores.credentials.listApiKeys(orgId)).find((key) => key.id === keyId)?.handle ?? '';
-  await stores.credentials.createSession({ id: ids.session, userId: org.admin.userId, orgId, at: Date.now(), expiresAt: Date.now() + 60_000 });
+  await stores.credentials.createSession({
+    id: ids.session,
+    userId: org.admin.userId,
+    orgId,
+    at: Date.now(),
+    expiresAt: Date.now() + 60_000,
+  });
   await stores.rates.countOrganization(orgId, Date.now(), null);
-  await stores.projects.create(orgId, { id: ids.project, name: 'P', description: null, parent: null }, testAttribution());
+  await stores.projects.create(
+    orgId,
+    { id: ids.project, name: 'P', description: null, parent: null },
+    testAttribution(),
+  );
   await stores.assets.create(orgId, asset, testAttribution());
   ids.scan = randomUUID();
   await stores.scans.create(
@@ -60,7 +70,17 @@ beforeAll(async () => {
     testAttribution(),
   );
   const now = new Date().toISOString();
-  await stores.runs.plan(orgId, ids.scan, [{ id: ids.run, assetId: asset.id, scanners: ['semgrep'], branch: null, defaultBranch: true, createdAt: now, deadlineAt: now }]);
+  await stores.runs.plan(orgId, ids.scan, [
+    {
+      id: ids.run,
+      assetId: asset.id,
+      scanners: ['semgrep'],
+      branch: null,
+      defaultBranch: true,
+      createdAt: now,
+      deadlineAt: now,
+    },
+  ]);
   await stores.runs.enqueue(orgId, await stores.runs.listAll(orgId, ids.scan));
   finding = sampleFinding(orgId, asset.id, { cve_id: CVE });
   await stores.writes.createAll({ orgId, place: countedPlace(asset), guards: [] }, [finding]);
@@ -72,41 +92,119 @@ beforeAll(async () => {
 
 /** How each pattern is asked, and what proves its answer. */
 const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expected: () => unknown }> = {
-  organization: { ask: () => stores.organizations.getOrganization(org.orgId), expected: () => expect.objectContaining({ id: org.orgId }) },
-  userByEmail: { ask: () => stores.organizations.findUserByEmail(org.admin.email), expected: () => expect.objectContaining({ id: org.admin.userId }) },
+  organization: {
+    ask: () => stores.organizations.getOrganization(org.orgId),
+    expected: () => expect.objectContaining({ id: org.orgId }),
+  },
+  userByEmail: {
+    ask: () => stores.organizations.findUserByEmail(org.admin.email),
+    expected: () => expect.objectContaining({ id: org.admin.userId }),
+  },
   membershipsOfUser: {
     ask: () => stores.organizations.listMemberships(org.admin.userId),
-    expected: () => [{ organization: expect.objectContaining({ id: org.orgId }), membership: expect.objectContaining({ role: 'Admin' }) }],
+    expected: () => [
+      {
+        organization: expect.objectContaining({ id: org.orgId }),
+        membership: expect.objectContaining({ role: 'Admin' }),
+      },
+    ],
   },
   session: {
     ask: () => stores.credentials.readSession(org.admin.userId, ids.session, [org.orgId]),
-    expected: () => ({ session: { user_id: org.admin.userId, org_id: org.orgId }, user: expect.objectContaining({ email: org.admin.email }), memberships: [{ org_id: org.orgId, role: 'Admin' }] }),
+    expected: () => ({
+      session: { user_id: org.admin.userId, org_id: org.orgId },
+      user: expect.objectContaining({ email: org.admin.email }),
+      memberships: [{ org_id: org.orgId, role: 'Admin' }],
+    }),
   },
-  apiKeyByHandle: { ask: () => stores.credentials.findApiKey(handle), expected: () => expect.objectContaining({ handle, org_id: org.orgId }) },
-  apiKeysOfOrganization: { ask: () => stores.credentials.listApiKeys(org.orgId), expected: () => [expect.objectContaining({ handle })] },
-  rateCounts: { ask: () => stores.rates.countOrganization(org.orgId, Date.now(), null), expected: () => expect.objectContaining({ tier: 'enterprise' }) },
-  project: { ask: () => stores.projects.get(org.orgId, ids.project), expected: () => expect.objectContaining({ name: 'P', asset_count: 1 }) },
-  projectEntries: { ask: () => stores.projects.listEntries(org.orgId, null), expected: () => [expect.objectContaining({ id: ids.project })] },
+  apiKeyByHandle: {
+    ask: () => stores.credentials.findApiKey(handle),
+    expected: () => expect.objectContaining({ handle, org_id: org.orgId }),
+  },
+  apiKeysOfOrganization: {
+    ask: () => stores.credentials.listApiKeys(org.orgId),
+    expected: () => [expect.objectContaining({ handle })],
+  },
+  rateCounts: {
+    ask: () => stores.rates.countOrganization(org.orgId, Date.now(), null),
+    expected: () => expect.objectContaining({ tier: 'enterprise' }),
+  },
+  project: {
+    ask: () => stores.projects.get(org.orgId, ids.project),
+    expected: () => expect.objectContaining({ name: 'P', asset_count: 1 }),
+  },
+  projectEntries: {
+    ask: () => stores.projects.listEntries(org.orgId, null),
+    expected: () => [expect.objectContaining({ id: ids.project })],
+  },
   asset: { ask: () => stores.assets.get(org.orgId, asset.id), expected: () => asset },
-  assetEntries: { ask: () => stores.assets.listEntries(org.orgId), expected: () => [expect.objectContaining({ id: asset.id, project_id: ids.project })] },
+  assetEntries: {
+    ask: () => stores.assets.listEntries(org.orgId),
+    expected: () => [expect.objectContaining({ id: asset.id, project_id: ids.project })],
+  },
   assetByPlace: { ask: () => stores.assets.findByPlace(org.orgId, asset), expected: () => asset },
-  scan: { ask: () => stores.scans.get(org.orgId, ids.scan), expected: () => expect.objectContaining({ id: ids.scan, status: 'queued' }) },
-  scansByTime: { ask: () => stores.scans.list(org.orgId, 'newest', 20), expected: () => [expect.objectContaining({ id: ids.scan })] },
+  scan: {
+    ask: () => stores.scans.get(org.orgId, ids.scan),
+    expected: () => expect.objectContaining({ id: ids.scan, status: 'queued' }),
+  },
+  scansByTime: {
+    ask: () => stores.scans.list(org.orgId, 'newest', 20),
+    expected: () => [expect.objectContaining({ id: ids.scan })],
+  },
   queuedScans: { ask: () => stores.scans.listQueued(org.orgId, 5), expected: () => [ids.scan] },
-  activeScans: { ask: () => stores.scans.listActive(), expected: () => expect.arrayContaining([{ orgId: org.orgId, scanId: ids.scan }]) },
-  runsOfScan: { ask: () => stores.runs.listAll(org.orgId, ids.scan), expected: () => [expect.objectContaining({ id: ids.run })] },
-  runById: { ask: () => stores.runs.findByRunId(org.orgId, ids.run), expected: () => expect.objectContaining({ id: ids.run, asset_id: asset.id }) },
-  waitingRuns: { ask: () => stores.runs.listWaiting(org.orgId, 5), expected: () => [{ scanId: ids.scan, assetId: asset.id }] },
+  activeScans: {
+    ask: () => stores.scans.listActive(),
+    expected: () => expect.arrayContaining([{ orgId: org.orgId, scanId: ids.scan }]),
+  },
+  runsOfScan: {
+    ask: () => stores.runs.listAll(org.orgId, ids.scan),
+    expected: () => [expect.objectContaining({ id: ids.run })],
+  },
+  runById: {
+    ask: () => stores.runs.findByRunId(org.orgId, ids.run),
+    expected: () => expect.objectContaining({ id: ids.run, asset_id: asset.id }),
+  },
+  waitingRuns: {
+    ask: () => stores.runs.listWaiting(org.orgId, 5),
+    expected: () => [{ scanId: ids.scan, assetId: asset.id }],
+  },
   finding: { ask: () => stores.findings.get(org.orgId, finding.id), expected: () => finding },
-  findingsOfOrganization: { ask: () => stores.findings.listIds(org.orgId, { severity: ['high'] }, '-severity', 0, 20), expected: () => ({ ids: [finding.id], total: 1 }) },
-  findingsOfAsset: { ask: () => stores.findings.listIds(org.orgId, { assetIds: [asset.id] }, '-created_at', 0, 20), expected: () => ({ ids: [finding.id], total: 1 }) },
-  findingsOfCve: { ask: () => stores.findings.listIds(org.orgId, { cveId: CVE }, '-severity', 0, 20), expected: () => ({ ids: [finding.id], total: 1 }) },
-  countsOfOrganization: { ask: () => counters.readOrganization(org.orgId), expected: () => new Map([['100', 1]]) },
-  countsOfProject: { ask: () => counters.readProjects(org.orgId, [ids.project]), expected: () => [new Map([['100', 1]])] },
-  countsOfAsset: { ask: () => counters.readAssets(org.orgId, [asset.id]), expected: () => [new Map([['100', 1]])] },
-  manifestHead: { ask: () => stores.manifests.lease(org.orgId, asset.id, 'semgrep', ids.run, Date.now()), expected: () => expect.objectContaining({ chunks: [], count: 0 }) },
-  manifestChunks: { ask: () => stores.manifests.readEntries(org.orgId, asset.id, 'semgrep', chunks), expected: () => [expect.objectContaining({ id: finding.id, severity: 'high' })] },
-  branchFindings: { ask: () => stores.findings.listBranchFindings(org.orgId, ids.scan), expected: () => [finding] },
+  findingsOfOrganization: {
+    ask: () => stores.findings.listIds(org.orgId, { severity: ['high'] }, '-severity', 0, 20),
+    expected: () => ({ ids: [finding.id], total: 1 }),
+  },
+  findingsOfAsset: {
+    ask: () => stores.findings.listIds(org.orgId, { assetIds: [asset.id] }, '-created_at', 0, 20),
+    expected: () => ({ ids: [finding.id], total: 1 }),
+  },
+  findingsOfCve: {
+    ask: () => stores.findings.listIds(org.orgId, { cveId: CVE }, '-severity', 0, 20),
+    expected: () => ({ ids: [finding.id], total: 1 }),
+  },
+  countsOfOrganization: {
+    ask: () => counters.readOrganization(org.orgId),
+    expected: () => new Map([['100', 1]]),
+  },
+  countsOfProject: {
+    ask: () => counters.readProjects(org.orgId, [ids.project]),
+    expected: () => [new Map([['100', 1]])],
+  },
+  countsOfAsset: {
+    ask: () => counters.readAssets(org.orgId, [asset.id]),
+    expected: () => [new Map([['100', 1]])],
+  },
+  manifestHead: {
+    ask: () => stores.manifests.lease(org.orgId, asset.id, 'semgrep', ids.run, Date.now()),
+    expected: () => expect.objectContaining({ chunks: [], count: 0 }),
+  },
+  manifestChunks: {
+    ask: () => stores.manifests.readEntries(org.orgId, asset.id, 'semgrep', chunks),
+    expected: () => [expect.objectContaining({ id: finding.id, severity: 'high' })],
+  },
+  branchFindings: {
+    ask: () => stores.findings.listBranchFindings(org.orgId, ids.scan),
+    expected: () => [finding],
+  },
 };
 
 describe('access patterns', () => {
@@ -126,13 +224,21 @@ describe('access patterns', () => {
     expect(await stores.assets.get(other.orgId, asset.id)).toBeNull();
     expect(await stores.scans.get(other.orgId, ids.scan)).toBeNull();
     expect(await stores.runs.findByRunId(other.orgId, ids.run)).toBeNull();
-    expect(await stores.findings.listIds(other.orgId, { assetIds: [asset.id] }, '-severity', 0, 20)).toEqual({ ids: [], total: 0 });
-    expect(await stores.findings.listIds(other.orgId, { cveId: CVE }, '-severity', 0, 20)).toEqual({ ids: [], total: 0 });
+    expect(await stores.findings.listIds(other.orgId, { assetIds: [asset.id] }, '-severity', 0, 20)).toEqual({
+      ids: [],
+      total: 0,
+    });
+    expect(await stores.findings.listIds(other.orgId, { cveId: CVE }, '-severity', 0, 20)).toEqual({
+      ids: [],
+      total: 0,
+    });
   });
 
   it('are the rows of the data model', () => {
     const document = readFileSync(new URL('../../docs/data-model.md', import.meta.url), 'utf8');
     for (const pattern of Object.values(ACCESS_PATTERNS))
-      expect(document).toContain(`| ${pattern.question} | ${pattern.index} | \`${pattern.key}\` | ${pattern.requests} |`);
+      expect(document).toContain(
+        `| ${pattern.question} | ${pattern.index} | \`${pattern.key}\` | ${pattern.requests} |`,
+      );
   });
 });

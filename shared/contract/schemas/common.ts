@@ -76,16 +76,22 @@ export function queryInteger(minimum: number, maximum: number) {
       context.issues.push({ code: 'custom', input: text, message: `must be a whole number ${bounds}` });
       return z.NEVER;
     })
-    .meta({ description: `A whole number ${bounds}`, pattern: '^\\d+$' });
+    .meta({
+      // As clients see it: the text of a query parameter is an integer to them.
+      type: 'integer',
+      description: `A whole number ${bounds}`,
+      minimum,
+      ...(maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
+    });
 }
 
 /** `page` and `per_page` of every list: an out-of-range value is refused, never clamped (design 2). */
 export const pageQuery = {
-  page: queryInteger(1, 1_000_000).default(1),
-  per_page: queryInteger(1, 100).default(20),
+  page: queryInteger(1, 1_000_000).default(1).meta({ default: 1 }),
+  per_page: queryInteger(1, 100).default(20).meta({ default: 20 }),
 };
 
-export const Pagination = z.object({
+const Pagination = z.object({
   page: z.int().min(1),
   per_page: z.int().min(1).max(100),
   total: z.int().min(0),

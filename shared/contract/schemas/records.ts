@@ -19,7 +19,7 @@ const counts = <const Names extends readonly string[]>(names: Names) =>
     Object.fromEntries(names.map((name) => [name, z.int().min(0)])) as { [N in Names[number]]: z.ZodInt },
   );
 
-export const SeverityCounts = counts(SEVERITIES).meta({ id: 'SeverityCounts' });
+const SeverityCounts = counts(SEVERITIES).meta({ id: 'SeverityCounts' });
 
 /** Every key present, zeros included (design 10). */
 export const FindingSummary = z
@@ -136,7 +136,7 @@ export const Asset = asset(opaqueId('asset'), opaqueId('project')).meta({ id: 'A
 export const RepositoryRead = asset(Uuid, Uuid).meta({ id: 'RepositoryRead' });
 
 /** What failed in a scan. `code` is of the catalogue, or of a scanner's run (docs/decisions.md). */
-export const ScanError = z
+const ScanError = z
   .object({
     code: z.string(),
     message: z.string(),
@@ -173,7 +173,7 @@ export const Scan = z
   })
   .meta({ id: 'Scan' });
 
-export const SCANNER_RUN_STATUSES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
+const SCANNER_RUN_STATUSES = ['waiting', 'running', 'completed', 'failed', 'cancelled'] as const;
 
 /** One asset's part of a scan, with the state of each scanner: what live progress is made of. */
 export const ScanRun = z
