@@ -9,6 +9,9 @@ import { scanCheckout } from './scan-checkout.ts';
 
 const zip = promisify(gzip);
 
+/** A clone that takes longer is stuck; the scan's own deadline may come before. */
+const CLONE_TIMEOUT = 600_000;
+
 /** How soon a cancelled scan is noticed: "within seconds". */
 const HEARTBEAT = 2000;
 
@@ -66,6 +69,7 @@ async function cloneOrTell(
       into,
       history: job.scanners.includes('gitleaks'),
       protocols,
+      limits: { timeoutMs: Math.min(CLONE_TIMEOUT, Math.max(1, Date.parse(job.deadline) - Date.now())) },
       signal,
     });
   } catch (error) {

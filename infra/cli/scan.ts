@@ -133,12 +133,13 @@ function showResult(scan: ScanShown, findings: readonly FindingShown[], connecti
       ),
     );
   const hidden = findings.length - shown.length;
-  console.log(`Findings: ${countsLine(shown)}${hidden > 0 ? ` (${hidden} suppressed not shown)` : ''}`);
+  console.log(`Findings:  ${countsLine(shown)}${hidden > 0 ? ` (${hidden} suppressed not shown)` : ''}`);
   console.log(
-    `Scan:     ${scan.status}, ${scan.new_count} new, ${scan.resolved_count} resolved${scan.commit ? `, commit ${scan.commit.slice(0, 12)}` : ''}`,
+    `Scan:      ${scan.status}, ${scan.new_count} new, ${scan.resolved_count} resolved${scan.commit ? `, commit ${scan.commit.slice(0, 12)}` : ''}`,
   );
-  console.log(`API:      ${connection.url}/api/scans/${scan.id}/findings`);
+  console.log(`API:       ${connection.url}/api/scans/${scan.id}/findings`);
   console.log(`Reference: ${connection.url}/docs`);
+  if (connection.admin) console.log(`Sign in:   ${connection.admin}`);
   if (connection.started)
     console.log('The service keeps running in the background; stop it with: npm run stop');
 }

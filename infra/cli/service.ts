@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +16,8 @@ export interface Connection {
   readonly apiKey: string;
   /** Whether this command started it. */
   readonly started: boolean;
+  /** What its first start said of the admin it made: shown once, kept nowhere. */
+  readonly admin: string | null;
 }
 
 /** Enough for a cold start on a slow machine, with synthesis. */
@@ -31,13 +33,23 @@ export function dataDirectory(): string {
  */
 export async function connectOrStart(onProgress: (text: string) => void): Promise<Connection> {
   const { ASPM_URL: url, ASPM_API_KEY: apiKey } = process.env;
-  if (url && apiKey) return { url: url.replace(/\/+$/, ''), apiKey, started: false };
+  if (url && apiKey) return { url: url.replace(/\/+$/, ''), apiKey, started: false, admin: null };
   const directory = dataDirectory();
   const running = await findRunning(directory);
-  if (running) return { url: running.url, apiKey: await readApiKey(directory), started: false };
+  if (running) return { url: running.url, apiKey: await readApiKey(directory), started: false, admin: null };
   onProgress('Starting the embedded service');
   const service = await startInBackground(directory);
-  return { url: service.url, apiKey: await readApiKey(directory), started: true };
+  const admin = await takeAdminLine(`${directory}/start.log`);
+  return { url: service.url, apiKey: await readApiKey(directory), started: true, admin };
+}
+
+/** Takes the line with the generated password out of the log of the start: it is for the terminal alone. */
+async function takeAdminLine(path: string): Promise<string | null> {
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  const line = lines.find((candidate) => candidate.startsWith('admin '));
+  if (line === undefined) return null;
+  await writeFile(path, lines.filter((candidate) => candidate !== line).join('\n'));
+  return line;
 }
 
 /** The service that says it runs on this data folder, if it answers. */
