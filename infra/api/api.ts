@@ -37,7 +37,7 @@ const DEFAULT_TARGET: FunctionName = 'organizations';
  * Every route of the gateway: one for each operation of the contract. A route key can't end in a
  * slash: such paths are left to `$default`.
  */
-export function listRoutes(): ApiRoute[] {
+function listRoutes(): ApiRoute[] {
   const routes = operations
     .filter(({ path }) => !path.endsWith('/'))
     .map(({ method, path, group }) => ({ method, path, target: functionOf(group) }));

@@ -122,9 +122,12 @@ function missingNote(there: readonly Scanner[]): string {
 function showResult(scan: ScanShown, findings: readonly FindingShown[], connection: Connection): void {
   const shown = findings.filter((finding) => finding.status !== 'suppressed');
   const width = process.stdout.columns ?? 100;
-  console.log(
-    `\n${shown.length === 0 ? paintResult('No findings.', 'green') : findingsTable(shown, paintResult, width)}\n`,
-  );
+  // A scan in which something failed is never called clean.
+  const nothing =
+    scan.status === 'completed'
+      ? paintResult('No findings.', 'green')
+      : paintResult('No findings, but not everything was checked:', 'yellow');
+  console.log(`\n${shown.length === 0 ? nothing : findingsTable(shown, paintResult, width)}\n`);
   for (const failure of scan.error?.details ?? [])
     console.log(
       paintResult(

@@ -85,7 +85,7 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
     dynamodb: kept(startDynamoDb(inMemory ? null : folder.path), open, (part) => part.stop()),
     sqsAndS3: kept(startSqsAndS3(), open, (part) => part.stop()),
     template: loadTemplate(),
-    gateway: kept(openGateway(options.port ?? Number(outside.PORT ?? 3000)), open, (part) => part.close()),
+    gateway: kept(openGateway(options.port ?? readPort(outside.PORT)), open, (part) => part.close()),
   };
   await Promise.allSettled(Object.values(starting));
   const [dynamodb, sqsAndS3, gateway] = [
@@ -147,6 +147,13 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
     tick: schedules.tick,
     stop: () => open.disposeAsync(),
   };
+}
+
+function readPort(text: string | undefined): number {
+  const port = text === undefined || text === '' ? 3000 : Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`PORT is ${text}: it must be a number up to 65535 (0 picks a free one)`);
+  return port;
 }
 
 /** Registers a part for closing as soon as it is there, however the others fare. */

@@ -187,12 +187,10 @@ export function createExecutions(
   };
 }
 
-export type Executions = ReturnType<typeof createExecutions>;
-
 const loadInterpreter = () => import('aws-local-stepfunctions');
 
 /** Task states by name, those inside a Map as well. The interpreter knows overrides by name alone. */
-export function listTasks(definition: unknown): [string, TaskState][] {
+function listTasks(definition: unknown): [string, TaskState][] {
   const { States } = z.looseObject({ States: TaskStates }).parse(definition);
   return Object.entries(States).flatMap(([name, state]): [string, TaskState][] => {
     if (state.ItemProcessor) return listTasks(state.ItemProcessor);

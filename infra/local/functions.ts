@@ -13,7 +13,7 @@ export interface Functions {
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
-export class FunctionTimeout extends Error {
+class FunctionTimeout extends Error {
   override readonly name = 'Sandbox.Timedout';
 }
 

@@ -9,6 +9,9 @@ const { startEmbeddedCloud } = await import('./embedded-cloud.ts');
 const STOP_MS = 15_000;
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
+// A promise that a function forgot ends its own environment in Lambda; here it must not end them all.
+process.on('unhandledRejection', (reason) => console.error('Unhandled rejection:', reason));
+
 let cloud: EmbeddedCloud | null = null;
 let ending = false;
 

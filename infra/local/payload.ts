@@ -6,7 +6,7 @@ import type { RouteMatch } from './routes.ts';
 /** A request as the payload format 2.0 describes it, before the body. */
 export type Payload = ReturnType<typeof describeRequest>;
 
-/** These reach a function as text; every other body as Base64 (tried on the real gateway: docs/decisions.md). */
+/** Bodies of these types reach a function as text; every other one as Base64, as from the gateway. */
 const TEXT = /^(?:text\/|application\/(?:json|javascript|xml|x-www-form-urlencoded)\b)/i;
 
 export function describeRequest(request: IncomingMessage, match: RouteMatch, path: string, query: string) {

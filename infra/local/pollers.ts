@@ -31,22 +31,25 @@ export function startPollers(
   log: ServiceLog,
 ): Pollers {
   const stopping = new AbortController();
-  const inHand = new Set<Promise<void>>();
 
   async function poll(mapping: LocalMapping): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        const messages = await receive(mapping);
-        if (messages.length === 0) continue;
-        const handled = handle(mapping, messages).catch((error: unknown) => complain(mapping, error));
-        inHand.add(handled);
-        void handled.then(() => inHand.delete(handled));
-        if (inHand.size >= CONCURRENCY) await Promise.race(inHand);
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        complain(mapping, error);
-        await new Promise((resolve) => setTimeout(resolve, AFTER_FAULT_MS));
-      }
+    const inHand = new Set<Promise<void>>();
+    while (!stopping.signal.aborted) await takeBatch(mapping, inHand);
+    await Promise.all(inHand);
+  }
+
+  async function takeBatch(mapping: LocalMapping, inHand: Set<Promise<void>>): Promise<void> {
+    try {
+      const messages = await receive(mapping);
+      if (messages.length === 0) return;
+      const handled = handle(mapping, messages).catch((error: unknown) => complain(mapping, error));
+      inHand.add(handled);
+      void handled.then(() => inHand.delete(handled));
+      if (inHand.size >= CONCURRENCY) await Promise.race(inHand);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      complain(mapping, error);
+      await new Promise((resolve) => setTimeout(resolve, AFTER_FAULT_MS));
     }
   }
 
@@ -88,7 +91,6 @@ export function startPollers(
     async stop() {
       stopping.abort();
       await Promise.all(polling);
-      await Promise.all(inHand);
     },
   };
 }

@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as pipeline from '#events/pipeline.ts';
+
+const FOLDER = new URL('../../events/samples/', import.meta.url);
+const SCHEMAS = {
+  'scan-requested.json': pipeline.ScanRequested,
+  'dispatch-requested.json': pipeline.DispatchRequested,
+  'run-execution.json': pipeline.RunExecution,
+  'ingest-step.json': pipeline.IngestStep,
+  'finish-run-step.json': pipeline.FinishRunStep,
+};
+
+describe('samples of what travels', () => {
+  it('exist for each schema', () => {
+    expect(readdirSync(FOLDER).sort()).toEqual(Object.keys(SCHEMAS).sort());
+    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length);
+  });
+
+  it.each(Object.entries(SCHEMAS))('%s is what its schema says, to the field', (file, schema) => {
+    const sample: unknown = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8'));
+    expect(schema.parse(sample)).toEqual(sample);
+    // References only: far below the 256 KB of queues and executions.
+    expect(JSON.stringify(sample).length).toBeLessThan(1000);
+    expect(schema.safeParse({}).success).toBe(false);
+  });
+});

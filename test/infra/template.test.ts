@@ -1,0 +1,255 @@
+import { readFileSync } from 'node:fs';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { StateMachine } from 'aws-local-stepfunctions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { describe, expect, it } from 'vitest';
+import { operations } from '#contract/index.ts';
+import { readDeployment } from '#infra/deployment.ts';
+import { FUNCTION_NAMES, FUNCTIONS, type FunctionDeclaration } from '#infra/functions/catalogue.ts';
+import { PROJECT_ROOT } from '#infra/project.ts';
+import { AspmStack } from '#infra/stack.ts';
+
+interface Resource {
+  readonly Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's properties, looked into at many depths
+  readonly Properties: any;
+  readonly Metadata?: Record<string, unknown>;
+}
+
+function synthesize(context: Record<string, unknown> = {}) {
+  const app = new App({ context: { bundle: false, ...context } });
+  const stack = new AspmStack(app, 'Aspm', { deployment: readDeployment(app.node) });
+  return { app, stack, template: Template.fromStack(stack) };
+}
+
+const { app, stack, template } = synthesize();
+const resources = template.toJSON().Resources as Record<string, Resource>;
+const all = (type: string) => Object.entries(resources).filter(([, resource]) => resource.Type === type);
+const functionName = (id: string) => resources[id]?.Metadata?.['aspm:function'];
+
+/** Ids of the functions that a value of the template refers to. */
+function functionsIn(value: unknown): unknown[] {
+  const text = JSON.stringify(value);
+  return all('AWS::Lambda::Function')
+    .map(([id]) => id)
+    .filter((id) => text.includes(`"${id}"`))
+    .map(functionName);
+}
+
+describe('the API', () => {
+  const routes = new Map(
+    all('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => [Properties.RouteKey, Properties]),
+  );
+  const targetOf = (key: string) => {
+    const integration = routes.get(key).Target['Fn::Join'][1][1].Ref;
+    return functionsIn(resources[integration]?.Properties.IntegrationUri)[0];
+  };
+
+  it('has one route for each operation, to the function of its group', () => {
+    const expected = operations
+      .filter(({ path }) => !path.endsWith('/'))
+      .map(({ method, path, group }) => [`${method} ${path}`, group]);
+    for (const [key = '', group] of expected) expect([key, targetOf(key)]).toEqual([key, group]);
+    expect([...routes.keys()].sort()).toEqual(
+      [...expected.map(([key]) => key), 'GET /docs', 'GET /docs/{file}', '$default'].sort(),
+    );
+    expect(targetOf('$default')).toBe('organizations');
+  });
+
+  it('asks the authorizer on each of them, the default one included', () => {
+    const [[authorizer] = []] = all('AWS::ApiGatewayV2::Authorizer');
+    for (const [key, route] of routes)
+      expect([key, route.AuthorizationType, route.AuthorizerId]).toEqual([
+        key,
+        'CUSTOM',
+        { Ref: authorizer },
+      ]);
+  });
+
+  it('remembers no answer of the authorizer, and needs no header to ask it', () => {
+    const [[, authorizer] = []] = all('AWS::ApiGatewayV2::Authorizer');
+    expect(authorizer?.Properties).toMatchObject({
+      AuthorizerPayloadFormatVersion: '2.0',
+      AuthorizerResultTtlInSeconds: 0,
+      EnableSimpleResponses: true,
+      IdentitySource: [],
+    });
+  });
+
+  it('has one integration a function, so that 115 operations fit into one stack', () => {
+    const served = new Set(operations.map(({ group }) => group));
+    expect(all('AWS::ApiGatewayV2::Integration')).toHaveLength(served.size);
+    expect(Object.keys(resources).length).toBeLessThan(500 - 115);
+  });
+});
+
+describe('functions', () => {
+  it('are declared where there is a handler, and there is one for each group of operations', () => {
+    for (const name of FUNCTION_NAMES)
+      expect(readFileSync(`${PROJECT_ROOT}/functions/${name}/handler.ts`, 'utf8')).toContain('handler');
+    for (const { group } of operations) expect(FUNCTION_NAMES).toContain(group);
+    expect(
+      all('AWS::Lambda::Function')
+        .map(([id]) => functionName(id))
+        .sort(),
+    ).toEqual([...FUNCTION_NAMES].sort());
+  });
+
+  it.each(FUNCTION_NAMES)('%s has exactly the settings that its handler reads', (name) => {
+    const source = readFileSync(`${PROJECT_ROOT}/functions/${name}/handler.ts`, 'utf8');
+    const [, list = ''] = /readConfig\(\[([^\]]*)\]/.exec(source) ?? [];
+    const read = [...list.matchAll(/'(\w+)'/g)].map(([, setting]) => setting);
+    expect([...FUNCTIONS[name].settings].sort()).toEqual(read.sort());
+    const [, deployed] = all('AWS::Lambda::Function').find(([id]) => functionName(id) === name) ?? [];
+    expect(Object.keys(deployed?.Properties.Environment?.Variables ?? {}).sort()).toEqual(read);
+  });
+
+  it('run on the declared runtime, and answer before the gateway gives up', () => {
+    const served = new Set<string>(['authorizer', ...operations.map(({ group }) => group)]);
+    for (const [id, { Properties }] of all('AWS::Lambda::Function')) {
+      expect(Properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'] });
+      if (served.has(String(functionName(id)))) expect(Properties.Timeout).toBeLessThanOrEqual(29);
+    }
+  });
+});
+
+describe('permissions', () => {
+  const statements = all('AWS::IAM::Policy').flatMap(([policy, { Properties }]) =>
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    Properties.PolicyDocument.Statement.map((statement: any) => ({
+      policy,
+      actions: [statement.Action].flat() as string[],
+      resources: [statement.Resource].flat(),
+    })),
+  );
+  // X-Ray, log delivery and ECR's tokens know no resources.
+  const WITHOUT_RESOURCES = /^(?:logs:|xray:|ecr:GetAuthorizationToken$)/;
+
+  it('name actions one by one', () => {
+    for (const { actions } of statements) for (const action of actions) expect(action).not.toContain('*');
+  });
+
+  it('name resources one by one', () => {
+    for (const { policy, actions, resources: on } of statements) {
+      if (on.includes('*'))
+        expect([policy, actions.filter((action: string) => !WITHOUT_RESOURCES.test(action))]).toEqual([
+          policy,
+          [],
+        ]);
+    }
+  });
+
+  it('never allow to read the whole table', () => {
+    expect(JSON.stringify(statements)).not.toContain('dynamodb:Scan');
+  });
+
+  it.each(FUNCTION_NAMES)('%s may do with the table what it declares, and nothing else', (name) => {
+    const declared: FunctionDeclaration = FUNCTIONS[name];
+    const granted = statements
+      .filter(({ policy }) => policy.startsWith(`Functions${name.replaceAll('-', '')}Role`))
+      .flatMap(({ actions }) => actions.filter((action: string) => action.startsWith('dynamodb:')));
+    expect(granted.sort()).toEqual(declared.may.table.map((action) => `dynamodb:${action}`).sort());
+  });
+
+  it('leave the scanner runner without any', () => {
+    const [[, task] = []] = all('AWS::ECS::TaskDefinition');
+    const role = task?.Properties.TaskRoleArn['Fn::GetAtt'][0];
+    expect(resources[role]?.Properties).not.toHaveProperty('Policies');
+    expect(resources[role]?.Properties).not.toHaveProperty('ManagedPolicyArns');
+    for (const [, { Properties }] of all('AWS::IAM::Policy'))
+      expect(Properties.Roles).not.toContainEqual({ Ref: role });
+  });
+
+  it('hold against AwsSolutions', () => {
+    const { success, violations } = new AwsSolutionsChecks(app).validateScope(stack);
+    expect(violations.map(({ ruleName, violatingResources }) => [ruleName, violatingResources])).toEqual([]);
+    expect(success).toBe(true);
+  });
+});
+
+describe('the pipeline', () => {
+  it('has a dead-letter queue with an alarm behind every queue that is worked on', () => {
+    const queues = all('AWS::SQS::Queue');
+    const worked = queues.filter(([, { Properties }]) => Properties.RedrivePolicy);
+    const dead = worked.map(
+      ([, { Properties }]) => Properties.RedrivePolicy.deadLetterTargetArn['Fn::GetAtt'][0],
+    );
+    expect(queues.map(([id]) => id).sort()).toEqual([...worked.map(([id]) => id), ...dead].sort());
+    const watched = JSON.stringify(
+      all('AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties.Dimensions),
+    );
+    for (const id of dead) expect(watched).toContain(`"${id}"`);
+    for (const [, { Properties }] of worked) expect(Properties.RedrivePolicy.maxReceiveCount).toBe(5);
+  });
+
+  it('keeps a message from others for six times as long as its function may take', () => {
+    for (const [, { Properties }] of all('AWS::Lambda::EventSourceMapping')) {
+      const queue = resources[Properties.EventSourceArn['Fn::GetAtt'][0]];
+      const worker = resources[Properties.FunctionName.Ref];
+      expect(queue?.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * worker?.Properties.Timeout);
+      expect(Properties.FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
+    }
+  });
+
+  it('is a state machine that the interpreter of the embedded cloud accepts', () => {
+    const [[, machine] = []] = all('AWS::StepFunctions::StateMachine');
+    const text = machine?.Properties.DefinitionString['Fn::Join'][1]
+      .map((part: unknown) => (typeof part === 'string' ? part : 'arn:aws:x:y:000000000000:z'))
+      .join('');
+    const definition = JSON.parse(text);
+    expect(() => new StateMachine(definition, { validationOptions: { checkArn: false } })).not.toThrow();
+    expect(Object.keys(definition.States)).toEqual(['RunScanners', 'IngestReports', 'FinishRun']);
+    for (const name of ['RunScanners', 'IngestReports'])
+      expect(definition.States[name].Catch).toEqual([
+        { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'FinishRun' },
+      ]);
+  });
+});
+
+describe('alarms', () => {
+  it('name an article of the runbook that exists', () => {
+    const runbook = readFileSync(`${PROJECT_ROOT}/docs/runbook.md`, 'utf8');
+    const articles = [...runbook.matchAll(/^## (.+)$/gm)].map(([, title = '']) =>
+      title.toLowerCase().replaceAll(' ', '-'),
+    );
+    for (const [, { Properties }] of all('AWS::CloudWatch::Alarm')) {
+      const [, article] = /docs\/runbook\.md#([\w-]+)$/.exec(Properties.AlarmDescription) ?? [];
+      expect(articles).toContain(article);
+    }
+  });
+
+  it('are sent where the deployment says', () => {
+    expect(all('AWS::SNS::Topic')).toEqual([]);
+    const mailed = synthesize({ alarmEmail: 'ops@example.com' });
+    mailed.template.hasResourceProperties('AWS::SNS::Subscription', {
+      Protocol: 'email',
+      Endpoint: 'ops@example.com',
+    });
+    for (const alarm of Object.values(mailed.template.findResources('AWS::CloudWatch::Alarm')))
+      expect(alarm.Properties.AlarmActions).toHaveLength(1);
+    const { violations } = new AwsSolutionsChecks(mailed.app).validateScope(mailed.stack);
+    expect(violations).toEqual([]);
+  });
+});
+
+describe('what holds data', () => {
+  it('outlives the stack', () => {
+    for (const id of ['Table', 'ReportBucket', 'TokenSecret', 'FingerprintSecret', 'Key'])
+      expect(resources[id]).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    expect(resources.Table?.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+      SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
+    });
+  });
+});
+
+describe('what a deployment can choose', () => {
+  it('is checked before anything is made', () => {
+    expect(() => synthesize({ defaultTier: 'gold' })).toThrow();
+    expect(() => synthesize({ alarmEmail: 'nobody' })).toThrow();
+  });
+});

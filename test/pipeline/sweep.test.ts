@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { TIER_LIMITS } from '#contract/limits.ts';
+import type { RunExecution } from '#events/pipeline.ts';
+import { dispatchRuns } from '#functions/run-dispatcher/dispatch.ts';
+import { planScan } from '#functions/scan-planner/plan-scan.ts';
+import { sweep } from '#functions/sweep/sweep.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { capacityKey } from '#store/keys.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
+import { createRunStore } from '#store/runs.ts';
+import { createScanStore } from '#store/scans.ts';
+import { countedTable } from '#test/harness/counted-table.ts';
+import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
+
+/**
+ * Planner, dispatcher and sweep on the real table, with the clock and the far ends of the queues and
+ * of Step Functions in the test's hands: what gets lost on the way is lost on purpose.
+ */
+const { table } = countedTable();
+const clock = { at: Date.now(), now: () => clock.at };
+const stores = {
+  scans: createScanStore(table),
+  runs: createRunStore(table),
+  assets: createAssetStore(table, createCounterStore(table, 1)),
+  organizations: createOrganizationStore(table),
+};
+
+let org: TestOrganization;
+let sent: { scans: string[]; dispatches: number };
+let executions: { started: RunExecution[]; stopped: string[]; running: Set<string>; failing: boolean };
+let dependencies: Parameters<typeof planScan>[1] &
+  Parameters<typeof dispatchRuns>[1] &
+  Parameters<typeof sweep>[0];
+
+beforeEach(async () => {
+  org = await createTestOrganization({ tier: 'free' });
+  sent = { scans: [], dispatches: 0 };
+  executions = { started: [], stopped: [], running: new Set(), failing: false };
+  dependencies = {
+    ...stores,
+    clock,
+    // Other tests' scans are active in the same table: this sweep looks at its own organization's.
+    scans: {
+      ...stores.scans,
+      listActive: async () => (await stores.scans.listActive()).filter(({ orgId }) => orgId === org.orgId),
+    },
+    scanRequests: { send: async ({ scan_id }) => void sent.scans.push(scan_id) },
+    dispatchRequests: { send: async () => void (sent.dispatches += 1) },
+    executions: {
+      start: async (input) => {
+        if (executions.failing) throw new Error('no capacity');
+        executions.started.push(input);
+        executions.running.add(input.run_id);
+      },
+      isRunning: async (runId) => executions.running.has(runId),
+      stop: async (runId) => void executions.stopped.push(runId),
+    },
+  };
+});
+
+async function accept(scanners: ('semgrep' | 'gitleaks')[] = ['semgrep', 'gitleaks']): Promise<string> {
+  const asset = sampleAsset();
+  await stores.assets.create(org.orgId, asset, testAttribution(clock.at));
+  const id = randomUUID();
+  await stores.scans.create(
+    org.orgId,
+    { id, scope: 'asset', targetId: asset.id, scanners, branch: null, trigger: 'api' },
+    TIER_LIMITS.free,
+    null,
+    testAttribution(clock.at),
+  );
+  return id;
+}
+
+const plan = (scanId: string) => planScan({ org_id: org.orgId, scan_id: scanId }, dependencies);
+const dispatch = () => dispatchRuns({ org_id: org.orgId }, dependencies);
+const scanOf = (scanId: string) => stores.scans.require(org.orgId, scanId);
+const capacity = async () => {
+  const { queued_scans, running_scans, running_scanners } = (await table.get(capacityKey(org.orgId))) ?? {};
+  return { queued_scans, running_scans, running_scanners };
+};
+
+describe('the tier’s limits', () => {
+  it('let one scan of a free organization run, and the next when it has ended', async () => {
+    const [first, second] = [await accept(), await accept()];
+    await plan(first);
+    await plan(second);
+    expect([(await scanOf(first)).status, (await scanOf(second)).status]).toEqual(['running', 'queued']);
+    expect(await capacity()).toMatchObject({ queued_scans: 1, running_scans: 1 });
+    await stores.scans.finish(org.orgId, await scanOf(first), 'cancelled', testAttribution(clock.at));
+    await plan(second);
+    expect((await scanOf(second)).status).toBe('running');
+  });
+
+  it('let no more scanner processes start than there are', async () => {
+    const scanId = await accept();
+    await plan(scanId);
+    await table.update({
+      Key: capacityKey(org.orgId),
+      UpdateExpression: 'SET running_scanners = :n',
+      ExpressionAttributeValues: { ':n': 4 },
+    });
+    await dispatch();
+    expect(executions.started).toEqual([]);
+    await table.update({
+      Key: capacityKey(org.orgId),
+      UpdateExpression: 'SET running_scanners = :n',
+      ExpressionAttributeValues: { ':n': 3 },
+    });
+    await dispatch();
+    expect(executions.started).toHaveLength(1);
+    expect(await capacity()).toMatchObject({ running_scanners: 5 });
+  });
+
+  it('refuse a scan over the queue', async () => {
+    await table.update({
+      Key: capacityKey(org.orgId),
+      UpdateExpression: 'SET queued_scans = :n',
+      ExpressionAttributeValues: { ':n': 100 },
+    });
+    await expect(accept()).rejects.toMatchObject({ code: 'scan_limit_exceeded' });
+  });
+});
+
+describe('a step that comes twice, or not at all', () => {
+  it('plans once, and starts each run once', async () => {
+    const scanId = await accept();
+    await Promise.all([plan(scanId), plan(scanId), plan(scanId)]);
+    await plan(scanId);
+    await Promise.all([dispatch(), dispatch(), dispatch()]);
+    expect(executions.started).toHaveLength(1);
+    expect(await scanOf(scanId)).toMatchObject({ remaining: 1, total: 2 });
+    expect(await capacity()).toEqual({ queued_scans: 0, running_scans: 1, running_scanners: 2 });
+  });
+
+  it('puts a run back that could not be started', async () => {
+    const scanId = await accept();
+    await plan(scanId);
+    executions.failing = true;
+    await expect(dispatch()).rejects.toThrow('no capacity');
+    expect(await capacity()).toMatchObject({ running_scanners: 0 });
+    executions.failing = false;
+    await dispatch();
+    expect(executions.started).toHaveLength(1);
+  });
+
+  it('is sent again by the sweep: a scan whose message was lost', async () => {
+    const scanId = await accept();
+    await sweep(dependencies);
+    expect(sent.scans).toEqual([]);
+    clock.at += 31_000;
+    await sweep(dependencies);
+    expect(sent.scans).toEqual([scanId]);
+  });
+});
+
+describe('the sweep', () => {
+  it('ends a run whose execution was cut off, and with it the scan', async () => {
+    const scanId = await accept();
+    await plan(scanId);
+    await dispatch();
+    clock.at += 31_000;
+    await sweep(dependencies);
+    expect((await scanOf(scanId)).status).toBe('running');
+    executions.running.clear();
+    await sweep(dependencies);
+    const ended = await scanOf(scanId);
+    expect(ended).toMatchObject({ status: 'failed', done: 0, failed: 2 });
+    expect(ended.failures.map(({ code }) => code)).toEqual(['internal_error', 'internal_error']);
+    expect(await capacity()).toEqual({ queued_scans: 0, running_scans: 0, running_scanners: 0 });
+    // The scope is free again, and nothing is left to sweep.
+    expect(await dependencies.scans.listActive()).toEqual([]);
+  });
+
+  it('ends a scan at the tier’s longest duration, with its runs', async () => {
+    const scanId = await accept();
+    await plan(scanId);
+    await dispatch();
+    clock.at += 30 * 60_000 + 1000;
+    await sweep(dependencies);
+    const ended = await scanOf(scanId);
+    expect(ended).toMatchObject({ status: 'failed' });
+    expect(new Set(ended.failures.map(({ code }) => code))).toEqual(new Set(['scanner_timeout']));
+    expect(executions.stopped).toEqual(executions.started.map(({ run_id }) => run_id));
+    expect(await capacity()).toEqual({ queued_scans: 0, running_scans: 0, running_scanners: 0 });
+  });
+});
