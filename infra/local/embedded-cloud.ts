@@ -79,6 +79,9 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const folder = await openFolder(options.dataDir ?? outside.ASPM_DATA_DIR, inMemory, open);
   const log = openLog(outside.ASPM_LOG === 'stderr' ? null : folder.file('service.log'));
   open.defer(() => log.close());
+  // Put back last of all: a function that is still at work must find our parts to the end.
+  let restoreEnvironment = () => {};
+  open.defer(() => restoreEnvironment());
 
   // The parts that nobody needs yet start while the template is read, or even made.
   const starting = {
@@ -118,7 +121,7 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const template = { ...model.environment, REPORT_BUCKET_URL: `${sqsAndS3.endpoint}/${reports}` };
   const settings = settingsOf(template, process.env, options.env ?? {});
   const endpoints = { dynamodb: dynamodb.endpoint, sqs: sqsAndS3.endpoint, s3: sqsAndS3.endpoint };
-  open.defer(applyEnvironment({ ...settings, ...awsEnvironment({ ...endpoints, json: json.url }) }));
+  restoreEnvironment = applyEnvironment({ ...settings, ...awsEnvironment({ ...endpoints, json: json.url }) });
   functions = await loadFunctions(model.functions, log);
   const admin = await bootstrap(
     {
@@ -134,6 +137,8 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const schedules = startSchedules(model.schedules, functions);
   open.defer(() => schedules.stop());
   gateway.serve(model.routes, functions);
+  // Before the parts that its requests need.
+  open.defer(() => gateway.close());
   await checkHealth(gateway.url);
   await folder.announce(gateway.url);
   open.defer(() => folder.withdraw());
