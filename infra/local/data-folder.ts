@@ -26,7 +26,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const file = (name: string) => `${path}/${name}`;
   const other = readService(file('service.json'));
-  if (other && other.pid !== process.pid && isAlive(other.pid))
+  if (other && other.pid !== process.pid && isAlive(other.pid) && (await answers(other.url)))
     throw new Error(
       `The service runs already: ${other.url} (process ${other.pid}). Stop it with: npm run stop`,
     );
@@ -51,6 +51,15 @@ function readService(path: string): z.output<typeof Service> | null {
     return Service.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch {
     return null;
+  }
+}
+
+/** The number of a process that was killed may have gone to another one, which has no such address. */
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(2000) })).ok;
+  } catch {
+    return false;
   }
 }
 

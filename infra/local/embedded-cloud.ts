@@ -8,11 +8,11 @@ import { PROJECT_ROOT } from '#infra/project.ts';
 import { openJsonEndpoint } from './aws-json.ts';
 import { bootstrap } from './bootstrap.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { createTables, startDynamoDb } from './dynamodb.ts';
+import { createTables, type DynamoDb, startDynamoDb } from './dynamodb.ts';
 import { applyEnvironment, awsEnvironment, settingsOf } from './environment.ts';
-import { createExecutions, type RunTask } from './executions.ts';
+import { createExecutions, type Executions, type RunTask } from './executions.ts';
 import { type Functions, loadFunctions } from './functions.ts';
-import { openGateway } from './gateway.ts';
+import { type Gateway, openGateway } from './gateway.ts';
 import { openLog, type ServiceLog } from './log.ts';
 import { type CloudModel, readModel } from './model.ts';
 import { startPollers } from './pollers.ts';
@@ -20,8 +20,8 @@ import { REGION } from './resolver.ts';
 import { runScanners } from './runner-process.ts';
 import { startSchedules } from './schedules.ts';
 import { loadSecrets } from './secrets.ts';
-import { createQueuesAndBuckets, startSqsAndS3 } from './sqs-s3.ts';
-import { loadTemplate } from './template.ts';
+import { createQueuesAndBuckets, type SqsAndS3, startSqsAndS3 } from './sqs-s3.ts';
+import { loadTemplate, type Template } from './template.ts';
 
 /** How to start the embedded cloud; everything has the default that `npm start` uses. */
 export interface EmbeddedCloudOptions {
@@ -74,83 +74,138 @@ export async function startEmbeddedCloud(options: EmbeddedCloudOptions = {}): Pr
 }
 
 async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack): Promise<EmbeddedCloud> {
+  const house = await prepare(options, open);
+  const parts = await startParts(options, house, open);
+  void parts.dynamodb.lost.then((reason) => options.onLost?.(reason));
+  const { model, sqs } = await provision(parts);
+  const { functions, executions } = await connect(model, parts, options.env ?? {}, house, open);
+  const admin = await bootstrap(adminSettings(options, house.outside), house.folder);
+
+  const pollers = startPollers(model.mappings, functions, sqs, house.log);
+  open.defer(() => pollers.stop());
+  const schedules = startSchedules(model.schedules, functions);
+  open.defer(() => schedules.stop());
+  parts.gateway.serve(model.routes, functions);
+  // Once more, before the parts that its requests need.
+  open.defer(() => parts.gateway.close());
+  await checkHealth(parts.gateway.url);
+  await house.folder.announce(parts.gateway.url);
+  open.defer(() => house.folder.withdraw());
+  afterwards(model, schedules.tick, executions.warmUp);
+
+  return {
+    url: parts.gateway.url,
+    admin,
+    dataDir: house.folder.path,
+    endpoints: {
+      dynamodb: parts.dynamodb.endpoint,
+      sqs: parts.sqsAndS3.endpoint,
+      s3: parts.sqsAndS3.endpoint,
+    },
+    tick: schedules.tick,
+    stop: () => open.disposeAsync(),
+  };
+}
+
+/** What is there before any part is: settings, the data folder, the log. */
+interface House {
+  /** Our environment and the caller's settings over it, as they were before we changed any. */
+  readonly outside: NodeJS.ProcessEnv;
+  readonly inMemory: boolean;
+  readonly folder: DataFolder;
+  readonly log: ServiceLog;
+}
+
+async function prepare(options: EmbeddedCloudOptions, open: AsyncDisposableStack): Promise<House> {
   const outside: NodeJS.ProcessEnv = { ...process.env, ...options.env };
   const inMemory = options.inMemory ?? outside.ASPM_IN_MEMORY === '1';
   const folder = await openFolder(options.dataDir ?? outside.ASPM_DATA_DIR, inMemory, open);
   const log = openLog(outside.ASPM_LOG === 'stderr' ? null : folder.file('service.log'));
   open.defer(() => log.close());
-  // Put back last of all: a function that is still at work must find our parts to the end.
-  let restoreEnvironment = () => {};
-  open.defer(() => restoreEnvironment());
+  return { outside, inMemory, folder, log };
+}
 
-  // The parts that nobody needs yet start while the template is read, or even made.
+interface Parts {
+  readonly dynamodb: DynamoDb;
+  readonly sqsAndS3: SqsAndS3;
+  readonly gateway: Gateway;
+  readonly template: Template;
+}
+
+/** Side by side: the parts start while the template is read, or even made. */
+async function startParts(
+  { port, onProgress }: EmbeddedCloudOptions,
+  { outside, inMemory, folder }: House,
+  open: AsyncDisposableStack,
+): Promise<Parts> {
   const starting = {
     dynamodb: kept(startDynamoDb(inMemory ? null : folder.path), open, (part) => part.stop()),
     sqsAndS3: kept(startSqsAndS3(), open, (part) => part.stop()),
+    gateway: kept(openGateway(port ?? readPort(outside.PORT)), open, (part) => part.close()),
     template: loadTemplate(),
-    gateway: kept(openGateway(options.port ?? readPort(outside.PORT)), open, (part) => part.close()),
   };
+  // Where one fails, the others must have started before they can be stopped.
   await Promise.allSettled(Object.values(starting));
-  const [dynamodb, sqsAndS3, gateway] = [
-    await starting.dynamodb,
-    await starting.sqsAndS3,
-    await starting.gateway,
-  ];
-  const { template: synthesized, cached } = await starting.template;
-  if (!cached) options.onProgress?.('synthesized the infrastructure');
-  void dynamodb.lost.then((reason) => options.onLost?.(reason));
+  const { template, cached } = await starting.template;
+  if (!cached) onProgress?.('synthesized the infrastructure');
+  return {
+    dynamodb: await starting.dynamodb,
+    sqsAndS3: await starting.sqsAndS3,
+    gateway: await starting.gateway,
+    template,
+  };
+}
 
-  const model = readModel(synthesized, { gateway: gateway.url, sqs: sqsAndS3.endpoint });
+/** Creates what the template asks for, where it is not there yet. */
+async function provision({ template, gateway, dynamodb, sqsAndS3 }: Parts) {
+  const model = readModel(template, { gateway: gateway.url, sqs: sqsAndS3.endpoint });
   const clients = createClients(dynamodb.endpoint, sqsAndS3.endpoint);
   await Promise.all([
     createTables(model.tables, clients.dynamodb),
     createQueuesAndBuckets(model, clients.sqs, clients.s3),
   ]);
+  return { model, sqs: clients.sqs };
+}
 
+/** Step Functions, Secrets Manager, and the functions, with the settings that lead them to all of it. */
+async function connect(
+  model: CloudModel,
+  { dynamodb, sqsAndS3 }: Parts,
+  own: Readonly<Record<string, string>>,
+  { outside, inMemory, folder, log }: House,
+  open: AsyncDisposableStack,
+): Promise<{ functions: Functions; executions: Executions }> {
   // The state machine calls functions, and functions start executions: the one who calls comes later.
   let functions: Functions | null = null;
-  const runTask = taskRunner(model, () => functions, outside, log);
-  const executions = createExecutions(model.stateMachines, runTask, log);
+  const executions = createExecutions(
+    model.stateMachines,
+    taskRunner(model, () => functions, outside, log),
+    log,
+  );
   const secrets = await loadSecrets(model.secrets, inMemory ? null : folder.file('secrets.json'));
   const json = await openJsonEndpoint({ ...executions.operations, ...secrets });
   open.defer(() => json.close());
-  open.defer(() => executions.stopAll());
 
   // There is no DNS name for a bucket here: its address is the path.
   const [reports = ''] = model.buckets;
   const template = { ...model.environment, REPORT_BUCKET_URL: `${sqsAndS3.endpoint}/${reports}` };
-  const settings = settingsOf(template, process.env, options.env ?? {});
-  const endpoints = { dynamodb: dynamodb.endpoint, sqs: sqsAndS3.endpoint, s3: sqsAndS3.endpoint };
-  restoreEnvironment = applyEnvironment({ ...settings, ...awsEnvironment({ ...endpoints, json: json.url }) });
+  const { endpoint } = sqsAndS3;
+  const restore = applyEnvironment({
+    ...settingsOf(template, process.env, own),
+    ...awsEnvironment({ dynamodb: dynamodb.endpoint, sqs: endpoint, s3: endpoint, json: json.url }),
+  });
+  // Later than everything that still calls a function: it must find our parts to the end.
+  open.defer(restore);
+  open.defer(() => executions.stopAll());
   functions = await loadFunctions(model.functions, log);
-  const admin = await bootstrap(
-    {
-      ...outside,
-      ...(options.adminEmail !== undefined && { ASPM_ADMIN_EMAIL: options.adminEmail }),
-      ...(options.adminPassword !== undefined && { ASPM_ADMIN_PASSWORD: options.adminPassword }),
-    },
-    folder,
-  );
+  return { functions, executions };
+}
 
-  const pollers = startPollers(model.mappings, functions, clients.sqs, log);
-  open.defer(() => pollers.stop());
-  const schedules = startSchedules(model.schedules, functions);
-  open.defer(() => schedules.stop());
-  gateway.serve(model.routes, functions);
-  // Before the parts that its requests need.
-  open.defer(() => gateway.close());
-  await checkHealth(gateway.url);
-  await folder.announce(gateway.url);
-  open.defer(() => folder.withdraw());
-  afterwards(model, schedules.tick, executions.warmUp);
-
+function adminSettings(options: EmbeddedCloudOptions, outside: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return {
-    url: gateway.url,
-    admin,
-    dataDir: folder.path,
-    endpoints,
-    tick: schedules.tick,
-    stop: () => open.disposeAsync(),
+    ...outside,
+    ...(options.adminEmail !== undefined && { ASPM_ADMIN_EMAIL: options.adminEmail }),
+    ...(options.adminPassword !== undefined && { ASPM_ADMIN_PASSWORD: options.adminPassword }),
   };
 }
 

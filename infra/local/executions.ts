@@ -25,6 +25,8 @@ interface Execution {
   stopDate: number | null;
   error: { error: string; cause: string } | null;
   ended: Promise<void>;
+  /** Tasks at work: one that nobody waits for any more may still be ending. */
+  readonly tasks: Set<Promise<unknown>>;
 }
 
 /** Ended executions are remembered for their names: one may not start twice. */
@@ -88,6 +90,7 @@ export function createExecutions(
       stopDate: null,
       error: null,
       ended: Promise.resolve(),
+      tasks: new Set(),
     };
     executions.set(arn, execution);
     execution.ended = run(execution, definition).catch((error: unknown) => {
@@ -105,11 +108,10 @@ export function createExecutions(
       validationOptions: { noValidate: true },
     });
     const { signal } = execution.abort;
-    const tasks = listTasks(definition);
     const handlers = Object.fromEntries(
-      tasks.map(([name, task]) => [
+      listTasks(definition).map(([name, task]) => [
         name,
-        async (input: unknown) => toJson(await runTask(task, input, signal)),
+        (input: unknown) => tracked(execution.tasks, runTask(task, input, signal).then(toJson)),
       ]),
     );
     const { abort, result } = machine.run(JSON.parse(execution.input), {
@@ -178,13 +180,24 @@ export function createExecutions(
     operations,
     /** Loads the interpreter before the first execution needs it. */
     warmUp: async () => void (await loadInterpreter()),
-    /** Ends what runs: its tasks are told so, and it will not go on. */
+    /** Ends what runs, and waits for tasks that are ending: their children have work folders to remove. */
     async stopAll() {
-      const running = [...executions.values()].filter(({ status }) => status === 'RUNNING');
-      for (const execution of running) execution.abort.abort();
-      await Promise.all(running.map(({ ended }) => ended));
+      for (const execution of executions.values()) execution.abort.abort();
+      for (const { ended, tasks } of executions.values()) {
+        await ended;
+        await Promise.allSettled(tasks);
+      }
     },
   };
+}
+
+export type Executions = ReturnType<typeof createExecutions>;
+
+function tracked<T>(tasks: Set<Promise<unknown>>, task: Promise<T>): Promise<T> {
+  tasks.add(task);
+  const forget = () => void tasks.delete(task);
+  task.then(forget, forget);
+  return task;
 }
 
 const loadInterpreter = () => import('aws-local-stepfunctions');

@@ -37,7 +37,6 @@ export interface ChainContext extends Context {
   state: RequestState;
 }
 
-export type ChainRequest = middy.Request<HttpEvent, HttpResponse, Error, ChainContext>;
 export type ChainMiddleware = middy.MiddlewareObj<HttpEvent, HttpResponse, Error, ChainContext>;
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
