@@ -37,7 +37,7 @@ export async function planScan(
   // Over the tier's number of running scans it waits: the next scan to end sends this message again.
   if (scan.status === 'queued' && !(await scans.admit(orgId, scan, limits, clock.now()))) return;
   const started = await scans.get(orgId, scanId);
-  if (!started || started.status !== 'running') return;
+  if (started?.status !== 'running') return;
   await planRuns(orgId, started, dependencies);
 }
 

@@ -40,8 +40,8 @@ async function tryOperation(operationId: string): Promise<{ status: string; body
   const live = block.locator('.live-responses-table');
   await live.waitFor();
   return {
-    status: (await live.locator('tr.response td.response-col_status').first().innerText()).trim(),
-    body: await live.locator('tr.response .response-col_description pre').first().innerText(),
+    status: (await live.locator('tr.response td.response-col_status').first().textContent())?.trim() ?? '',
+    body: (await live.locator('tr.response .response-col_description pre').first().textContent()) ?? '',
   };
 }
 

@@ -48,7 +48,11 @@ beforeEach(async () => {
       listActive: async () => (await stores.scans.listActive()).filter(({ orgId }) => orgId === org.orgId),
     },
     scanRequests: { send: async ({ scan_id }) => void sent.scans.push(scan_id) },
-    dispatchRequests: { send: async () => void (sent.dispatches += 1) },
+    dispatchRequests: {
+      send: async () => {
+        sent.dispatches += 1;
+      },
+    },
     executions: {
       start: async (input) => {
         if (executions.failing) throw new Error('no capacity');
