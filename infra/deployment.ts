@@ -1,5 +1,6 @@
 import type { Node } from 'constructs';
 import * as z from 'zod';
+import { OidcIssuers, OidcIssuersAsText } from '#shared/config.ts';
 
 /**
  * What a deployment can choose, as CDK context: `cdk deploy -c alarmEmail=…`. Values from the
@@ -14,6 +15,8 @@ const Deployment = z.object({
   alarmEmail: z.email().optional(),
   /** Address of a custom domain in front of the API; by default the API's own. */
   publicUrl: z.url().optional(),
+  /** Identity providers whose tokens are accepted: `-c oidcIssuers='[{"issuer":"https://…","audience":"…"}]'`. */
+  oidcIssuers: z.union([OidcIssuers, OidcIssuersAsText]).default([]),
   /** X-Ray traces of the functions and the state machine. */
   tracing: z.union([z.boolean(), z.stringbool()]).default(false),
 });

@@ -38,6 +38,7 @@ export class AspmStack extends Stack {
     const reports = new ReportBucket(this, 'Reports', { key });
     const scanRequests = new WorkQueue(this, 'ScanRequests', { consumer: 'scan-planner' });
     const runDispatch = new WorkQueue(this, 'RunDispatch', { consumer: 'run-dispatcher' });
+    const deletions = new WorkQueue(this, 'OrganizationDeletions', { consumer: 'organization-deleter' });
 
     const api = new Api(this, 'Api');
     const publicUrl = deployment.publicUrl ?? api.url;
@@ -55,13 +56,16 @@ export class AspmStack extends Stack {
       COUNTER_LANES: '8',
       TOKEN_SECRET_ARN: secrets.token.secretArn,
       FINGERPRINT_SECRET_ARN: secrets.fingerprint.secretArn,
+      INTEGRATION_SECRET_ARN: secrets.integration.secretArn,
       PUBLIC_URL: publicUrl,
       SCAN_QUEUE_URL: scanRequests.queue.queueUrl,
       DISPATCH_QUEUE_URL: runDispatch.queue.queueUrl,
+      DELETION_QUEUE_URL: deletions.queue.queueUrl,
       RUN_STATE_MACHINE_ARN: runs.stateMachine.stateMachineArn,
       REPORT_BUCKET_URL: `https://${reports.bucket.bucketRegionalDomainName}`,
       ASPM_DEFAULT_TIER: deployment.defaultTier,
       ASPM_RATE_LIMIT_FACTOR: '1',
+      ASPM_OIDC_ISSUERS: JSON.stringify(deployment.oidcIssuers),
       ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
       ASPM_ALLOW_PRIVATE_ADDRESSES: '0',
       ASSETS_DIR: REFERENCE_ASSETS,
@@ -70,7 +74,11 @@ export class AspmStack extends Stack {
     functions.connect(settings, {
       key,
       tableArns: table.arns,
-      queues: { 'scan-requests': scanRequests.queue, 'run-dispatch': runDispatch.queue },
+      queues: {
+        'scan-requests': scanRequests.queue,
+        'run-dispatch': runDispatch.queue,
+        'organization-deletions': deletions.queue,
+      },
       secrets,
       reports: reports.bucket,
       runs: runs.stateMachine,
@@ -80,6 +88,7 @@ export class AspmStack extends Stack {
     const batch = { batchSize: 10, reportBatchItemFailures: true };
     functions.get('scan-planner').addEventSource(new SqsEventSource(scanRequests.queue, batch));
     functions.get('run-dispatcher').addEventSource(new SqsEventSource(runDispatch.queue, batch));
+    functions.get('organization-deleter').addEventSource(new SqsEventSource(deletions.queue, batch));
     new Rule(this, 'EveryMinute', {
       description: 'Finds what something forgot, and goes on with it',
       schedule: Schedule.rate(Duration.minutes(1)),
@@ -89,7 +98,11 @@ export class AspmStack extends Stack {
     new Alarms(this, 'Alarms', {
       key,
       email: deployment.alarmEmail,
-      deadLetters: { 'scan-requests': scanRequests.deadLetters, 'run-dispatch': runDispatch.deadLetters },
+      deadLetters: {
+        'scan-requests': scanRequests.deadLetters,
+        'run-dispatch': runDispatch.deadLetters,
+        'organization-deletions': deletions.deadLetters,
+      },
       functions,
       apiId: api.id,
       runs: runs.stateMachine,

@@ -10,6 +10,39 @@ const flag = z
   .default('0')
   .transform((value) => value === '1');
 
+/** Text that has to be JSON of the schema's shape. */
+function json<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.issues.push({ code: 'custom', input: text, message: 'is not JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+}
+
+/** Identity providers whose tokens are accepted: https, or http on this very machine. */
+export const OidcIssuers = z
+  .array(
+    z.object({
+      issuer: z
+        .url()
+        .refine(
+          (url) => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]/.test(url),
+          'must be an https address',
+        ),
+      /** What a token's `aud` must have: our client id at the provider, or the API's name there. */
+      audience: z.string().min(1),
+    }),
+  )
+  .max(20);
+export const OidcIssuersAsText = json(OidcIssuers);
+export type OidcIssuer = z.output<typeof OidcIssuers>[number];
+
 const settings = {
   /** Name of the one DynamoDB table. */
   TABLE_NAME: z.string().min(1),
@@ -19,10 +52,13 @@ const settings = {
   TOKEN_SECRET_ARN: z.string().min(1),
   /** Secret from which each organization's fingerprint key is derived. It never rotates: identities hang on it. */
   FINGERPRINT_SECRET_ARN: z.string().min(1),
+  /** Secret from which the keys that seal integrations' secrets are derived. It never rotates: they would be lost. */
+  INTEGRATION_SECRET_ARN: z.string().min(1),
   /** Public address of the API, without a slash at the end. */
   PUBLIC_URL: z.url(),
   SCAN_QUEUE_URL: z.url(),
   DISPATCH_QUEUE_URL: z.url(),
+  DELETION_QUEUE_URL: z.url(),
   /** The state machine that runs one (scan, asset). */
   RUN_STATE_MACHINE_ARN: z.string().min(1),
   /** Address of the bucket of raw reports, without a slash at the end. */
@@ -31,6 +67,8 @@ const settings = {
   ASPM_DEFAULT_TIER: z.enum(['free', 'pro', 'enterprise']).default('free'),
   /** Multiplies every rate limit: for benches and load tests. */
   ASPM_RATE_LIMIT_FACTOR: z.coerce.number().positive().default(1),
+  /** JSON array of `{issuer, audience}`: identity providers whose tokens are accepted beside our own. */
+  ASPM_OIDC_ISSUERS: OidcIssuersAsText.prefault('[]'),
   /** `file:` URLs and plain paths as clone URLs: the embedded cloud alone sets it. */
   ASPM_ALLOW_LOCAL_REPOSITORIES: flag,
   /** Lets callbacks and clones reach private addresses: for tests and closed networks. */

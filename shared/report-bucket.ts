@@ -51,6 +51,22 @@ export function createReportBucket(url: string) {
       if (answer.status === 404) return null;
       throw new Error(`The report bucket answered ${answer.status}`);
     },
+    /** Deletes the reports of an organization, 1,000 a page; false where the time was up before. */
+    async purge(orgId: string, keepGoing: () => boolean): Promise<boolean> {
+      const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
+      while (keepGoing()) {
+        const listed = await client.fetch(`${url}?list-type=2&prefix=${encodeURIComponent(`raw/${orgId}/`)}`);
+        if (!listed.ok) throw new Error(`The report bucket answered ${listed.status}`);
+        // Our own keys: nothing in them needs unescaping.
+        const keys = [...(await listed.text()).matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key]) => key);
+        if (keys.length === 0) return true;
+        for (const key of keys) {
+          if (!keepGoing()) return false;
+          await client.fetch(`${url}/${key}`, { method: 'DELETE' });
+        }
+      }
+      return false;
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import { readClonePlace } from '#domain/clone-url.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
-import { pageOf, sortEntries } from '#http/paging.ts';
+import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { HttpValidationError } from '#http/validation.ts';
 import { presentAsset, presentRepository } from '#shared/presenters/asset.ts';
 import { presentScan } from '#shared/presenters/scan.ts';
@@ -24,15 +24,12 @@ export interface AssetDependencies extends SubmitDependencies {
 const NO_FINDINGS = new Map<string, number>();
 
 export const assetOperations: Implementations<typeof assets.operations, AssetDependencies> = {
-  /** Complete, or by page where the caller asks for one: never silently cut (design 2). */
   async listRepositories({ caller, query }, dependencies) {
     const entries = await dependencies.assets.listEntries(caller.orgId);
     const chosen = sortEntries(entries, 'name').filter((entry) => inProject(entry, query.project_id));
-    const perPage = query.per_page ?? (query.page === undefined ? Math.max(1, chosen.length) : 20);
-    const { slice } = pageOf(chosen, query.page ?? 1, perPage);
     const rows = await readWithCounts(
       caller.orgId,
-      slice.map((entry) => entry.id),
+      wholeOrPage(chosen, query).map((entry) => entry.id),
       dependencies,
     );
     return rows.map(({ record, counts }) => presentRepository(record, counts));

@@ -8,6 +8,7 @@ import { createTokens } from '#shared/security/tokens.ts';
 import { createCredentialStore } from '#store/credentials.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
+import { createSessionStore } from '#store/sessions.ts';
 import { createTable } from '#store/table.ts';
 import { authOperations } from './operations.ts';
 
@@ -17,6 +18,7 @@ const table = createTable(config.TABLE_NAME);
 export const handler = createHandler(auth, authOperations, {
   organizations: createOrganizationStore(table),
   credentials: createCredentialStore(table),
+  sessions: createSessionStore(table),
   counters: createRateCounterStore(table),
   tokens: createTokens(createSecretReader(config.TOKEN_SECRET_ARN), systemClock),
   clock: systemClock,

@@ -1,40 +1,49 @@
 import type { auth } from '#contract/operations/auth.ts';
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
+import { attributionOf } from '#http/attribution.ts';
+import type { Caller } from '#http/caller.ts';
 import type { Implementations } from '#http/chain.ts';
-import {
-  type AuthDependencies,
-  checkPassword,
-  chooseOrganization,
-  countLogin,
-  openSession,
-  renewSession,
-} from './sign-in.ts';
+import { changePassword } from './change-password.ts';
+import { type AuthDependencies, countLogin, organizationsOf, renewSession, signIn } from './sign-in.ts';
 
 export const authOperations: Implementations<typeof auth.operations, AuthDependencies> = {
-  async login({ body, ip, showRate }, dependencies) {
+  async login({ body, requestId, ip, showRate }, dependencies) {
     await countLogin(ip, body.email, showRate, dependencies);
-    const user = await checkPassword(body.email, body.password, dependencies);
-    const orgId = await chooseOrganization(user.id, body.org_id, dependencies);
-    return openSession(user.id, orgId, dependencies);
+    return signIn(body, { requestId, ip }, dependencies);
   },
 
   async refresh({ body }, dependencies) {
     return renewSession(body.refresh_token, body.org_id, dependencies);
   },
 
-  async logout({ body, caller }, { credentials, tokens }) {
+  async logout(input, dependencies) {
+    const { body, caller } = input;
+    const { sessions, tokens, clock } = dependencies;
+    const end = async (userId: string, sessionId: string) =>
+      sessions.end(
+        userId,
+        sessionId,
+        await organizationsOf(userId, dependencies),
+        attributionOf(input, clock),
+      );
     if (body?.refresh_token !== undefined) {
       const claims = await tokens.verifyRefresh(body.refresh_token);
       if (caller.kind !== 'user' || claims.userId !== caller.id)
         throw new ServiceError('token_invalid', 'The refresh token belongs to another caller');
-      await credentials.endSession(claims.userId, claims.sessionId);
+      await end(claims.userId, claims.sessionId);
     } else if (caller.kind === 'user' && caller.sessionId !== null) {
-      await credentials.endSession(caller.id, caller.sessionId);
+      await end(caller.id, caller.sessionId);
     } else {
-      throw new ServiceError('validation_error', 'An API key has no session to end; revoke the key instead');
+      throw new ServiceError('validation_error', `${credentialOf(caller)} has no session to end`);
     }
     return { logged_out: true };
+  },
+
+  async changePassword(input, dependencies) {
+    await countLogin(input.ip, input.caller.email, input.showRate, dependencies);
+    await changePassword(input.caller.id, input.body, attributionOf(input, dependencies.clock), dependencies);
+    return { changed: true };
   },
 
   async getCurrentUser({ caller }, { organizations, credentials }) {
@@ -71,3 +80,7 @@ export const authOperations: Implementations<typeof auth.operations, AuthDepende
     return organization ? [organization] : [];
   },
 };
+
+function credentialOf(caller: Caller): string {
+  return caller.kind === 'api_key' ? 'An API key' : 'A token of the identity provider';
+}

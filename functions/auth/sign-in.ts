@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { LOGIN_LIMITS, TOKEN_LIFETIMES } from '#contract/limits.ts';
+import type { Attribution } from '#domain/actor.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import type { Ids } from '#domain/ids.ts';
@@ -10,10 +12,12 @@ import type { SessionClaims, Tokens } from '#shared/security/tokens.ts';
 import type { CredentialStore } from '#store/credentials.ts';
 import type { OrganizationStore, UserRecord } from '#store/organizations.ts';
 import type { RateCounterStore } from '#store/rate-counters.ts';
+import type { SessionStore } from '#store/sessions.ts';
 
 export interface AuthDependencies {
   readonly organizations: OrganizationStore;
   readonly credentials: CredentialStore;
+  readonly sessions: SessionStore;
   readonly counters: RateCounterStore;
   readonly tokens: Tokens;
   readonly clock: Clock;
@@ -28,16 +32,66 @@ export interface TokenPair {
   token_type: 'Bearer';
 }
 
-/** The user of an e-mail and password. A wrong e-mail takes as long as a wrong password. */
-export async function checkPassword(
-  email: string,
-  password: string,
-  { organizations }: AuthDependencies,
-): Promise<UserRecord> {
-  const user = await organizations.findUserByEmail(email);
-  const fits = await verifyPassword(password, user?.password_hash ?? null);
-  if (!user || !fits) throw new ServiceError('unauthorized', 'Wrong e-mail or password');
-  return user;
+/** A refused sign-in answers no earlier than this: longer than it takes to record one. */
+const REFUSAL_MS = 300;
+
+interface SignIn {
+  readonly email: string;
+  readonly password: string;
+  readonly org_id?: string | undefined;
+}
+
+/**
+ * Checks e-mail and password, and opens a session. A wrong e-mail takes as long as a wrong password,
+ * of which an entry is written: both answer after the same time.
+ * @throws ServiceError unauthorized, or not_found where the user is no member of the organization asked for
+ */
+export async function signIn(
+  body: SignIn,
+  request: { readonly requestId: string; readonly ip: string },
+  dependencies: AuthDependencies,
+): Promise<TokenPair> {
+  const { organizations, sessions, clock } = dependencies;
+  const answerAt = clock.now() + REFUSAL_MS;
+  const user = await organizations.findUserByEmail(body.email);
+  const fits = await verifyPassword(body.password, user?.password_hash ?? null);
+  const orgIds = user ? await organizationsOf(user.id, dependencies) : [];
+  const record = async (known: UserRecord, reason: string) => {
+    const attribution = attributionOfUser(known, request, clock);
+    await sessions.recordRefusal(orgIds, attribution, {
+      action: 'session.refused',
+      userId: known.id,
+      reason,
+    });
+  };
+  if (!user || !fits) {
+    if (user) await record(user, user.password_hash === null ? 'no_password' : 'wrong_password');
+    await setTimeout(Math.max(0, answerAt - clock.now()));
+    throw new ServiceError('unauthorized', 'Wrong e-mail or password');
+  }
+  if (body.org_id !== undefined && !orgIds.includes(body.org_id)) {
+    await record(user, 'not_a_member');
+    throw new ServiceError('not_found', 'organization not found');
+  }
+  return openSession(user, body.org_id ?? orgIds[0] ?? null, orgIds, request, dependencies);
+}
+
+/** Organizations that a user is a member of, the earliest joined first: those whose logs tell of the user's sessions. */
+export async function organizationsOf(
+  userId: string,
+  { organizations }: Pick<AuthDependencies, 'organizations'>,
+): Promise<string[]> {
+  const memberships = await organizations.listMemberships(userId);
+  return memberships.map(({ organization }) => organization.id);
+}
+
+function attributionOfUser(
+  user: UserRecord,
+  request: { readonly requestId: string; readonly ip: string },
+  clock: Clock,
+): Attribution {
+  const actor = { type: 'user', id: user.id, name: user.email } as const;
+  return { actor, requestId: request.requestId, ip: request.ip, at: clock.now() };
 }
 
 /**
@@ -63,38 +117,19 @@ export async function countLogin(
   if (window.retryAfter !== null) throw rateLimited(window);
 }
 
-/** The organization that a session works in: the one asked for, else the earliest joined; null without any. */
-export async function chooseOrganization(
-  userId: string,
-  wanted: string | undefined,
-  { organizations }: AuthDependencies,
-): Promise<string | null> {
-  const memberships = await organizations.listMemberships(userId);
-  if (wanted === undefined) return memberships[0]?.organization.id ?? null;
-  const chosen = memberships.find(({ organization }) => organization.id === wanted);
-  if (!chosen) throw new ServiceError('not_found', 'organization not found');
-  return chosen.organization.id;
-}
-
 /** Opens a session and answers its token pair. */
-export async function openSession(
-  userId: string,
+async function openSession(
+  user: UserRecord,
   orgId: string | null,
+  orgIds: readonly string[],
+  request: { readonly requestId: string; readonly ip: string },
   dependencies: AuthDependencies,
 ): Promise<TokenPair> {
-  const { credentials, organizations, clock, ids, tokens } = dependencies;
-  const claims: SessionClaims = { userId, sessionId: ids.next(), orgId };
-  const at = clock.now();
-  await Promise.all([
-    credentials.createSession({
-      id: claims.sessionId,
-      userId,
-      orgId,
-      at,
-      expiresAt: at + TOKEN_LIFETIMES.refreshSeconds * 1000,
-    }),
-    organizations.recordLogin(userId, at),
-  ]);
+  const { sessions, clock, ids, tokens } = dependencies;
+  const claims: SessionClaims = { userId: user.id, sessionId: ids.next(), orgId };
+  const attribution = attributionOfUser(user, request, clock);
+  const expiresAt = attribution.at + TOKEN_LIFETIMES.refreshSeconds * 1000;
+  await sessions.open({ id: claims.sessionId, user, orgId, expiresAt }, orgIds, attribution);
   return tokenPair(await tokens.signAccess(claims), await tokens.signRefresh(claims));
 }
 
@@ -108,10 +143,12 @@ export async function renewSession(
   const claims = await tokens.verifyRefresh(refreshToken);
   const held = await credentials.readSession(claims.userId, claims.sessionId, []);
   if (!held) throw new ServiceError('token_invalid', 'The refresh token was revoked');
-  const orgId =
-    wantedOrgId === undefined
-      ? claims.orgId
-      : await chooseOrganization(claims.userId, wantedOrgId, dependencies);
+  const orgId = wantedOrgId ?? claims.orgId;
+  if (
+    wantedOrgId !== undefined &&
+    !(await organizationsOf(claims.userId, dependencies)).includes(wantedOrgId)
+  )
+    throw new ServiceError('not_found', 'organization not found');
   return tokenPair(await tokens.signAccess({ ...claims, orgId }), refreshToken);
 }
 

@@ -62,8 +62,8 @@ async function identifyAndCount(
   if (!credential) return refused(request, 'unauthorized', dependencies);
 
   if (credential.kind === 'api_key') {
-    const identity = await identifyApiKey(credential.value, credentials, clock);
-    return { identity, rate: await count(request, identity.caller?.orgId ?? null, dependencies) };
+    const identity = await identifyApiKey(credential.value, request.ip, credentials, clock);
+    return settle(identity, await count(request, identity.caller?.orgId ?? null, dependencies));
   }
 
   const claims = await readToken(credential.value, tokens);
@@ -71,14 +71,14 @@ async function identifyAndCount(
   const pathOrgId = orgOfPath(request.path);
   if (claims.orgId !== null && (pathOrgId === null || pathOrgId === claims.orgId)) {
     // The usual case: whose pool it is, is known from the token, so both requests run side by side.
-    const [identity, rate] = await Promise.all([
+    const [identity, counted] = await Promise.all([
       identifyUser(claims, pathOrgId, credentials),
       count(request, claims.orgId, dependencies),
     ]);
-    return { identity, rate };
+    return settle(identity, counted);
   }
   const identity = await identifyUser(claims, pathOrgId, credentials);
-  return { identity, rate: await count(request, identity.caller?.orgId ?? null, dependencies) };
+  return settle(identity, await count(request, identity.caller?.orgId ?? null, dependencies));
 }
 
 async function refused(
@@ -86,7 +86,21 @@ async function refused(
   refusal: NonNullable<Identity['refusal']>,
   dependencies: AuthorizerDependencies,
 ): Promise<Outcome> {
-  return { identity: { caller: null, refusal }, rate: await count(request, null, dependencies) };
+  return settle({ caller: null, refusal }, await count(request, null, dependencies));
+}
+
+interface Counted {
+  readonly rate: RateWindow | null;
+  /** The organization was deleted, though what leads to it may still be there for a moment. */
+  readonly gone: boolean;
+}
+
+/** A deleted organization has neither keys nor members from the next request on. */
+function settle(identity: Identity, { rate, gone }: Counted): Outcome {
+  if (!gone || !identity.caller) return { identity, rate };
+  if (identity.caller.kind === 'api_key')
+    return { identity: { caller: null, refusal: 'unauthorized' }, rate };
+  return { identity: { caller: { ...identity.caller, orgId: null, role: null, scopes: [] } }, rate };
 }
 
 /** Counts in the organization's pool, or by address. Fails open: a fault of the store lets requests pass (design 4). */
@@ -94,16 +108,19 @@ async function count(
   request: AuthorizedRequest,
   orgId: string | null,
   dependencies: AuthorizerDependencies,
-): Promise<RateWindow | null> {
+): Promise<Counted> {
   const { counters, clock, rateFactor } = dependencies;
   const now = clock.now();
   try {
-    if (orgId === null) return addressWindow(await counters.countAddress(request.ip, now), rateFactor, now);
+    if (orgId === null) {
+      const counts = await counters.countAddress(request.ip, now);
+      return { rate: addressWindow(counts, rateFactor, now), gone: false };
+    }
     const endpoint = endpointLimit(request.method, request.path);
     const counts = await counters.countOrganization(orgId, now, endpoint);
-    return organizationWindow(counts, endpoint, rateFactor, now);
+    return { rate: organizationWindow(counts, endpoint, rateFactor, now), gone: counts.tier === null };
   } catch (error) {
     logError('rate counting failed', error, { org_id: orgId });
-    return null;
+    return { rate: null, gone: false };
   }
 }

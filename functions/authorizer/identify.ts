@@ -3,9 +3,10 @@ import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { scopesOfRole } from '#domain/permissions.ts';
 import type { Caller } from '#http/caller.ts';
+import { logError } from '#shared/log.ts';
 import { apiKeyHandle, looksLikeApiKey, matchesHash } from '#shared/security/api-key.ts';
 import type { SessionClaims, Tokens } from '#shared/security/tokens.ts';
-import type { CredentialStore } from '#store/credentials.ts';
+import type { CredentialStore, HeldApiKey } from '#store/credentials.ts';
 
 /** A credential as it was sent, before anything is known of it. */
 export type Credential = { readonly kind: 'api_key' | 'token'; readonly value: string };
@@ -36,14 +37,21 @@ export function orgOfPath(path: string): string | null {
   );
 }
 
-/** The caller behind an API key; one request. */
-export async function identifyApiKey(value: string, store: CredentialStore, clock: Clock): Promise<Identity> {
+/** The caller behind an API key; one request. What was refused to a key that was good once is recorded. */
+export async function identifyApiKey(
+  value: string,
+  ip: string,
+  store: CredentialStore,
+  clock: Clock,
+): Promise<Identity> {
   const handle = apiKeyHandle(value);
   const record = handle === null ? null : await store.findApiKey(handle);
   if (!record || !matchesHash(value, record.secret_hash)) return { caller: null, refusal: 'unauthorized' };
-  if (record.revoked_at !== null) return { caller: null, refusal: 'api_key_revoked' };
-  if (record.expires_at !== null && Date.parse(record.expires_at) <= clock.now())
-    return { caller: null, refusal: 'api_key_expired' };
+  const refusal = refusalOf(record, clock);
+  if (refusal) {
+    await recordRefusal(record, refusal, ip, store, clock);
+    return { caller: null, refusal };
+  }
   const caller: Caller = {
     kind: 'api_key',
     id: record.id,
@@ -53,6 +61,27 @@ export async function identifyApiKey(value: string, store: CredentialStore, cloc
   };
   await touch(record.last_used_at, record.handle, store, clock);
   return { caller };
+}
+
+function refusalOf(key: HeldApiKey, clock: Clock): 'api_key_revoked' | 'api_key_expired' | null {
+  if (key.revoked_at !== null) return 'api_key_revoked';
+  return key.expires_at !== null && Date.parse(key.expires_at) <= clock.now() ? 'api_key_expired' : null;
+}
+
+/** The request has no id yet: the function gives it one. A log that can't be written changes no refusal. */
+async function recordRefusal(
+  key: HeldApiKey,
+  reason: string,
+  ip: string,
+  store: CredentialStore,
+  clock: Clock,
+): Promise<void> {
+  const actor = { type: 'api_key', id: key.id, name: key.name } as const;
+  try {
+    await store.recordKeyRefusal(key, reason, { actor, requestId: null, ip, at: clock.now() });
+  } catch (error) {
+    logError('refused key not recorded', error, { org_id: key.org_id, key_id: key.id });
+  }
 }
 
 /** `last_used_at` is written at most once a minute (design 3). */

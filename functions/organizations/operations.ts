@@ -1,15 +1,11 @@
 import type { organizations } from '#contract/operations/organizations.ts';
-import { notFound } from '#domain/errors.ts';
 import type { Implementations } from '#http/chain.ts';
-import type { OrganizationStore } from '#store/organizations.ts';
+import type { OrganizationDependencies } from './dependencies.ts';
+import { memberOperations } from './member-operations.ts';
+import { organizationOperations } from './organization-operations.ts';
+import { teamOperations } from './team-operations.ts';
 
-export const organizationOperations: Implementations<
+export const operationsOfOrganizations: Implementations<
   typeof organizations.operations,
-  { readonly organizations: OrganizationStore }
-> = {
-  async getOrganization({ caller }, { organizations }) {
-    const organization = await organizations.getOrganization(caller.orgId);
-    if (!organization) throw notFound('organization');
-    return organization;
-  },
-};
+  OrganizationDependencies
+> = { ...organizationOperations, ...memberOperations, ...teamOperations };

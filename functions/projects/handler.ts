@@ -5,6 +5,7 @@ import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createGroupMemberStore } from '#store/group-members.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createTable } from '#store/table.ts';
 import { projectOperations } from './operations.ts';
@@ -17,6 +18,7 @@ export const handler = createHandler(projects, projectOperations, {
   projects: createProjectStore(table, counters),
   assets: createAssetStore(table, counters),
   counters,
+  groups: createGroupMemberStore(table),
   clock: systemClock,
   ids: createIds(systemClock),
 });

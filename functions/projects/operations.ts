@@ -1,78 +1,90 @@
 import type { projects } from '#contract/operations/projects.ts';
-import type { Clock } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
-import { type Ids, toOpaque } from '#domain/ids.ts';
+import { toOpaque } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
-import { pageOf, sortEntries } from '#http/paging.ts';
+import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { presentAsset } from '#shared/presenters/asset.ts';
-import { presentProject } from '#shared/presenters/project.ts';
-import type { AssetRecord, AssetStore } from '#store/assets.ts';
-import type { CounterStore } from '#store/counters.ts';
-import type { ProjectStore } from '#store/projects.ts';
+import { presentProject, presentProjectRead } from '#shared/presenters/project.ts';
+import type { AssetRecord } from '#store/assets.ts';
+import {
+  addProject,
+  addSubProject,
+  changeProject,
+  chooseEntries,
+  NO_FINDINGS,
+  type ProjectDependencies,
+  readProject,
+  readRows,
+  removeProject,
+} from './projects.ts';
 
-export interface ProjectDependencies {
-  readonly projects: ProjectStore;
-  readonly assets: AssetStore;
-  readonly counters: CounterStore;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
-const NO_FINDINGS = new Map<string, number>();
-
+/** Both families, over the same records: what they mean is in `projects.ts`, here is how each shows it. */
 export const projectOperations: Implementations<typeof projects.operations, ProjectDependencies> = {
+  async listOrgProjects({ caller, query }, dependencies) {
+    const entries = await chooseEntries(caller.orgId, null, query.team_id, dependencies);
+    const page = wholeOrPage(sortEntries(entries, 'name'), query);
+    const rows = await readRows(caller.orgId, page, dependencies);
+    return rows.map(({ record, counts }) => presentProjectRead(record, counts));
+  },
+
+  async createOrgProject(input, dependencies) {
+    return presentProjectRead(await addProject(input, null, dependencies), NO_FINDINGS);
+  },
+
+  async getOrgProject({ caller, params }, dependencies) {
+    const { record, counts } = await readProject(caller.orgId, params.project_id, dependencies);
+    return presentProjectRead(record, counts);
+  },
+
+  async updateOrgProject(input, dependencies) {
+    const { record, counts } = await changeProject(input, dependencies);
+    return presentProjectRead(record, counts);
+  },
+
+  async deleteOrgProject(input, dependencies) {
+    return { id: await removeProject(input, dependencies), deleted: true };
+  },
+
+  async listOrgSubProjects({ caller, params, query }, dependencies) {
+    const entries = await chooseEntries(caller.orgId, params.project_id, undefined, dependencies);
+    const page = wholeOrPage(sortEntries(entries, 'name'), query);
+    const rows = await readRows(caller.orgId, page, dependencies);
+    return rows.map(({ record, counts }) => presentProjectRead(record, counts));
+  },
+
+  async createOrgSubProject(input, dependencies) {
+    return presentProjectRead(await addSubProject(input, dependencies), NO_FINDINGS);
+  },
+
   async listProjects({ caller, query }, dependencies) {
-    return listProjects(caller.orgId, null, query, dependencies);
+    return listPage(caller.orgId, null, query, dependencies);
   },
 
-  async createProject(input, { projects, clock, ids }) {
-    const { caller, body } = input;
-    const record = await projects.create(
-      caller.orgId,
-      { id: ids.next(), name: body.name, description: body.description ?? null, parent: null },
-      attributionOf(input, clock),
-    );
-    return presentProject(record, NO_FINDINGS);
+  async createProject(input, dependencies) {
+    return presentProject(await addProject(input, null, dependencies), NO_FINDINGS);
   },
 
-  async getProject({ caller, params }, { projects, counters }) {
-    const [record, [counts = NO_FINDINGS]] = await Promise.all([
-      projects.require(caller.orgId, params.project_id),
-      counters.readProjects(caller.orgId, [params.project_id]),
-    ]);
+  async getProject({ caller, params }, dependencies) {
+    const { record, counts } = await readProject(caller.orgId, params.project_id, dependencies);
     return presentProject(record, counts);
   },
 
-  async updateProject(input, { projects, counters, clock }) {
-    const { caller, params, body } = input;
-    const held = await projects.require(caller.orgId, params.project_id);
-    const record = await projects.update(caller.orgId, held, body, attributionOf(input, clock));
-    const [counts = NO_FINDINGS] = await counters.readProjects(caller.orgId, [record.id]);
+  async updateProject(input, dependencies) {
+    const { record, counts } = await changeProject(input, dependencies);
     return presentProject(record, counts);
   },
 
-  async deleteProject(input, { projects, clock }) {
-    const { caller, params } = input;
-    const held = await projects.require(caller.orgId, params.project_id);
-    await projects.delete(caller.orgId, held, attributionOf(input, clock));
-    return { id: toOpaque('project', held.id), deleted: true };
+  async deleteProject(input, dependencies) {
+    return { id: toOpaque('project', await removeProject(input, dependencies)), deleted: true };
   },
 
   async listSubProjects({ caller, params, query }, dependencies) {
-    await dependencies.projects.require(caller.orgId, params.project_id);
-    return listProjects(caller.orgId, params.project_id, query, dependencies);
+    return listPage(caller.orgId, params.project_id, query, dependencies);
   },
 
-  async createSubProject(input, { projects, clock, ids }) {
-    const { caller, params, body } = input;
-    const parent = await projects.require(caller.orgId, params.project_id);
-    const record = await projects.create(
-      caller.orgId,
-      { id: ids.next(), name: body.name, description: body.description ?? null, parent },
-      attributionOf(input, clock),
-    );
-    return presentProject(record, NO_FINDINGS);
+  async createSubProject(input, dependencies) {
+    return presentProject(await addSubProject(input, dependencies), NO_FINDINGS);
   },
 
   async listProjectAssets({ caller, params, query }, { projects, assets, counters }) {
@@ -106,24 +118,24 @@ export const projectOperations: Implementations<typeof projects.operations, Proj
   },
 };
 
-async function listProjects(
+interface ListQuery {
+  readonly page: number;
+  readonly per_page: number;
+  readonly sort: 'name' | '-name' | 'created_at' | '-created_at';
+  readonly team_id?: string | undefined;
+}
+
+/** Family B's list of the projects under a parent, or of the top-level ones. */
+async function listPage(
   orgId: string,
   parentId: string | null,
-  query: { page: number; per_page: number; sort: 'name' | '-name' | 'created_at' | '-created_at' },
-  { projects, counters }: ProjectDependencies,
+  query: ListQuery,
+  dependencies: ProjectDependencies,
 ) {
-  const entries = sortEntries(await projects.listEntries(orgId, parentId), query.sort);
-  const { slice, pagination } = pageOf(entries, query.page, query.per_page);
-  const ids = slice.map((entry) => entry.id);
-  const [records, counts] = await Promise.all([
-    projects.getMany(orgId, ids),
-    counters.readProjects(orgId, ids),
-  ]);
-  const countsOf = new Map(ids.map((id, index) => [id, counts[index] ?? NO_FINDINGS]));
-  return {
-    data: records.map((record) => presentProject(record, countsOf.get(record.id) ?? NO_FINDINGS)),
-    pagination,
-  };
+  const entries = await chooseEntries(orgId, parentId, query.team_id, dependencies);
+  const { slice, pagination } = pageOf(sortEntries(entries, query.sort), query.page, query.per_page);
+  const rows = await readRows(orgId, slice, dependencies);
+  return { data: rows.map(({ record, counts }) => presentProject(record, counts)), pagination };
 }
 
 async function presentAssets(

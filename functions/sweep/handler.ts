@@ -2,12 +2,19 @@ import { systemClock } from '#domain/clock.ts';
 import { readConfig } from '#shared/config.ts';
 import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
+import { createOrganizationPurge } from '#store/organization-purge.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
 import { sweep } from './sweep.ts';
 
-const config = readConfig(['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL', 'RUN_STATE_MACHINE_ARN']);
+const config = readConfig([
+  'TABLE_NAME',
+  'SCAN_QUEUE_URL',
+  'DISPATCH_QUEUE_URL',
+  'RUN_STATE_MACHINE_ARN',
+  'DELETION_QUEUE_URL',
+]);
 const table = createTable(config.TABLE_NAME);
 const dependencies = {
   scans: createScanStore(table),
@@ -16,6 +23,8 @@ const dependencies = {
   scanRequests: createQueue<{ org_id: string; scan_id: string }>(config.SCAN_QUEUE_URL),
   dispatchRequests: createQueue<{ org_id: string }>(config.DISPATCH_QUEUE_URL),
   clock: systemClock,
+  purge: createOrganizationPurge(table),
+  deletions: createQueue<{ org_id: string }>(config.DELETION_QUEUE_URL),
 };
 
 export async function handler(): Promise<void> {

@@ -1,11 +1,16 @@
+import type { OrganizationDeleted } from '#events/organizations.ts';
 import { type FinishRunDependencies, finishRun } from '#functions/finish-run/finish-run.ts';
 import type { Executions } from '#shared/executions.ts';
 import { logError, logWarning } from '#shared/log.ts';
+import type { Queue } from '#shared/queue.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
+import type { OrganizationPurge } from '#store/organization-purge.ts';
 import type { ScanRecord } from '#store/scans.ts';
 
 export interface SweepDependencies extends FinishRunDependencies {
   readonly executions: Executions;
+  readonly purge: Pick<OrganizationPurge, 'listPending'>;
+  readonly deletions: Queue<OrganizationDeleted>;
 }
 
 /** A scan's messages are on their way for this long before the sweep repeats them. */
@@ -16,6 +21,7 @@ const PATIENCE = 30_000;
  * that a restart cut off, runs past their deadline. So every scan ends, and nothing stays locked.
  */
 export async function sweep(dependencies: SweepDependencies): Promise<void> {
+  for (const org_id of await dependencies.purge.listPending()) await dependencies.deletions.send({ org_id });
   for (const { orgId, scanId } of await dependencies.scans.listActive()) {
     try {
       await sweepScan(orgId, scanId, dependencies);

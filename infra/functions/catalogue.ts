@@ -3,6 +3,7 @@ import type { SettingName } from '#shared/config.ts';
 type TableAction =
   | 'GetItem'
   | 'BatchGetItem'
+  | 'BatchWriteItem'
   | 'Query'
   | 'PutItem'
   | 'UpdateItem'
@@ -13,9 +14,9 @@ type TableAction =
 export interface Grants {
   /** Actions on the table and its indexes. There is no `Scan` (design 1). */
   readonly table: readonly TableAction[];
-  readonly send: readonly ('scan-requests' | 'run-dispatch')[];
-  readonly secrets: readonly ('token' | 'fingerprint')[];
-  readonly reports: 'none' | 'read' | 'upload';
+  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'organization-deletions')[];
+  readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
+  readonly reports: 'none' | 'read' | 'upload' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
 }
 
@@ -44,8 +45,9 @@ export const FUNCTIONS = {
   authorizer: {
     memory: 1024,
     timeoutSeconds: 10,
-    settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR'],
-    may: { ...NOTHING, table: ['GetItem', 'BatchGetItem', 'UpdateItem'], secrets: ['token'] },
+    settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR', 'ASPM_OIDC_ISSUERS'],
+    // It puts one kind of item: the audit entry of a key that was refused.
+    may: { ...NOTHING, table: [...READ, 'UpdateItem', 'PutItem'], secrets: ['token'] },
   },
   auth: {
     // A whole core: a password hash costs 50 ms of it.
@@ -54,7 +56,13 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR'],
     may: { ...NOTHING, table: WRITE, secrets: ['token'] },
   },
-  organizations: { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: READ } },
+  organizations: {
+    // A whole core: making a user hashes a password.
+    memory: 1769,
+    timeoutSeconds: API_SECONDS,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'ASPM_DEFAULT_TIER', 'DELETION_QUEUE_URL'],
+    may: { ...NOTHING, table: [...WRITE, 'BatchWriteItem'], send: ['organization-deletions'] },
+  },
   'api-keys': { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: WRITE } },
   projects: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
   assets: {
@@ -68,6 +76,11 @@ export const FUNCTIONS = {
       'ASPM_ALLOW_PRIVATE_ADDRESSES',
     ],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
+  },
+  integrations: {
+    ...api,
+    settings: ['TABLE_NAME', 'INTEGRATION_SECRET_ARN', 'ASPM_ALLOW_PRIVATE_ADDRESSES'],
+    may: { ...NOTHING, table: ['GetItem', 'Query', 'PutItem', 'DeleteItem'], secrets: ['integration'] },
   },
   scans: {
     ...api,
@@ -120,15 +133,32 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
   },
+  'organization-deleter': {
+    memory: 512,
+    timeoutSeconds: 60,
+    settings: ['TABLE_NAME', 'DELETION_QUEUE_URL', 'REPORT_BUCKET_URL'],
+    may: {
+      ...NOTHING,
+      table: [...READ, 'BatchWriteItem', 'DeleteItem'],
+      send: ['organization-deletions'],
+      reports: 'purge',
+    },
+  },
   sweep: {
     memory: 512,
     // Shorter than the minute to its next start.
     timeoutSeconds: 55,
-    settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL', 'RUN_STATE_MACHINE_ARN'],
+    settings: [
+      'TABLE_NAME',
+      'SCAN_QUEUE_URL',
+      'DISPATCH_QUEUE_URL',
+      'DELETION_QUEUE_URL',
+      'RUN_STATE_MACHINE_ARN',
+    ],
     may: {
       ...NOTHING,
       table: WRITE,
-      send: ['scan-requests', 'run-dispatch'],
+      send: ['scan-requests', 'run-dispatch', 'organization-deletions'],
       executions: ['stop', 'describe'],
     },
   },

@@ -30,7 +30,7 @@ const WRITE_KEY = [
   'kms:ReEncryptFrom',
   'kms:ReEncryptTo',
 ];
-const WRITES = new Set<string>(['PutItem', 'UpdateItem', 'DeleteItem']);
+const WRITES = new Set<string>(['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem']);
 
 /** Turns a function's declared grants into statements of exact actions on exact resources. */
 export function allow(target: LambdaFunction, may: Grants, targets: GrantTargets): void {
@@ -70,10 +70,13 @@ function allowReports(
     add(target, ['s3:PutObject'], [objects]);
     allowKey(target, key, 's3', ['kms:GenerateDataKey', 'kms:Decrypt']);
   }
+  if (reports === 'purge') add(target, ['s3:DeleteObject'], [objects]);
   if (reports === 'read') {
     add(target, ['s3:GetObject'], [objects]);
     allowKey(target, key, 's3', ['kms:Decrypt']);
-    // Without it a report that was never uploaded answers 403 instead of 404.
+  }
+  if (reports === 'read' || reports === 'purge') {
+    // To list what is to be purged; and without it a report that was never uploaded answers 403 instead of 404.
     target.addToRolePolicy(
       new PolicyStatement({
         actions: ['s3:ListBucket'],

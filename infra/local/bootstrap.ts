@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import { passwordProblems } from '#shared/security/password-policy.ts';
 import type { DataFolder } from './data-folder.ts';
 import { randomText } from './secrets.ts';
 
 const Settings = z.object({
   ASPM_ADMIN_EMAIL: z.email().default('admin@example.com'),
-  ASPM_ADMIN_PASSWORD: z.string().min(8).optional(),
+  ASPM_ADMIN_PASSWORD: z.string().optional(),
   ASPM_DEFAULT_TIER: z.enum(['free', 'pro', 'enterprise']).default('free'),
 });
 
@@ -19,7 +20,9 @@ export async function bootstrap(env: NodeJS.ProcessEnv, folder: DataFolder | nul
   const settings = Settings.parse(env);
   const { bootstrapOrganization, createLocalApiKey } = await import('#functions/auth/bootstrap.ts');
   const email = settings.ASPM_ADMIN_EMAIL;
-  const password = settings.ASPM_ADMIN_PASSWORD ?? randomText(24);
+  const given = settings.ASPM_ADMIN_PASSWORD;
+  if (given !== undefined) refuseWeak(given, email);
+  const password = given ?? randomText(24);
   const { orgId, created } = await bootstrapOrganization({
     email,
     password,
@@ -30,6 +33,12 @@ export async function bootstrap(env: NodeJS.ProcessEnv, folder: DataFolder | nul
     if (held?.org_id !== orgId)
       await folder.writeCredentials({ api_key: await createLocalApiKey(orgId), org_id: orgId, email });
   }
-  const isNew = created && settings.ASPM_ADMIN_PASSWORD === undefined;
+  const isNew = created && given === undefined;
   return { email, ...(isNew && { password }) };
+}
+
+/** The rules for everybody's password hold for the first one, too. */
+function refuseWeak(password: string, email: string): void {
+  const [problem] = passwordProblems(password, { email, name: '' });
+  if (problem) throw new Error(`ASPM_ADMIN_PASSWORD ${problem}`);
 }

@@ -86,8 +86,6 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const schedules = startSchedules(model.schedules, functions);
   open.defer(() => schedules.stop());
   parts.gateway.serve(model.routes, functions);
-  // Once more, before the parts that its requests need.
-  open.defer(() => parts.gateway.close());
   await checkHealth(parts.gateway.url);
   await house.folder.announce(parts.gateway.url);
   open.defer(() => house.folder.withdraw());
@@ -138,11 +136,14 @@ async function startParts(
   { outside, inMemory, folder }: House,
   open: AsyncDisposableStack,
 ): Promise<Parts> {
+  const gatewayPort = port ?? readPort(outside.PORT);
   const starting = {
     dynamodb: kept(startDynamoDb(inMemory ? null : folder.path), open, (part) => part.stop()),
     sqsAndS3: kept(startSqsAndS3(), open, (part) => part.stop()),
-    gateway: kept(openGateway(port ?? readPort(outside.PORT)), open, (part) => part.close()),
+    gateway: kept(openGateway(gatewayPort), open, (part) => part.close()),
     template: loadTemplate(),
+    // Most of what the handlers import; they themselves can't be, before their settings are there.
+    modules: Promise.all([import('#functions/auth/bootstrap.ts'), import('#http/chain.ts')]),
   };
   // Where one fails, the others must have started before they can be stopped.
   await Promise.allSettled(Object.values(starting));
@@ -170,7 +171,7 @@ async function provision({ template, gateway, dynamodb, sqsAndS3 }: Parts) {
 /** Step Functions, Secrets Manager, and the functions, with the settings that lead them to all of it. */
 async function connect(
   model: CloudModel,
-  { dynamodb, sqsAndS3 }: Parts,
+  { dynamodb, sqsAndS3, gateway }: Parts,
   own: Readonly<Record<string, string>>,
   { outside, inMemory, folder, log }: House,
   open: AsyncDisposableStack,
@@ -196,6 +197,8 @@ async function connect(
   });
   // Later than everything that still calls a function: it must find our parts to the end.
   open.defer(restore);
+  // Once more, so that it drains before the parts that its requests need; runners say their last to it.
+  open.defer(() => gateway.close());
   open.defer(() => executions.stopAll());
   functions = await loadFunctions(model.functions, log);
   return { functions, executions };

@@ -11,8 +11,8 @@ export function randomText(length: number): string {
 }
 
 /**
- * The template's secrets, made at the first start and kept: sessions hang on one, the identities of
- * findings on the other.
+ * The template's secrets, made at the first start that knows them and kept: sessions, identities of
+ * findings and integrations' secrets hang on them.
  * @param path file that keeps them, readable by its owner alone; null: not kept
  */
 export async function loadSecrets(

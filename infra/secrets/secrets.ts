@@ -4,10 +4,11 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { keepLogicalId } from '#infra/logical-id.ts';
 
-/** The two secrets that the service makes for itself; 64 characters each, never shown to anyone. */
+/** The three secrets that the service makes for itself; 64 characters each, never shown to anyone. */
 export class ServiceSecrets extends Construct {
   readonly token: Secret;
   readonly fingerprint: Secret;
+  readonly integration: Secret;
 
   constructor(scope: Construct, id: string, props: { readonly key: IKey }) {
     super(scope, id);
@@ -17,6 +18,11 @@ export class ServiceSecrets extends Construct {
       'Fingerprint keys of organizations are derived from it',
       props.key,
     );
+    this.integration = this.#generate(
+      'IntegrationSecret',
+      "Keys that seal integrations' secrets are derived from it",
+      props.key,
+    );
     Validations.of(this.token).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason: 'A new value ends every session: rotated by hand when needed (docs/runbook.md).',
@@ -24,6 +30,10 @@ export class ServiceSecrets extends Construct {
     Validations.of(this.fingerprint).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason: 'Identities of findings hang on it: another value would make every finding a new one.',
+    });
+    Validations.of(this.integration).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: "Integrations' secrets are sealed with it: another value would lose every one of them.",
     });
   }
 

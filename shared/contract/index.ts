@@ -3,6 +3,7 @@ import { apiKeys } from './operations/api-keys.ts';
 import { assets } from './operations/assets.ts';
 import { auth } from './operations/auth.ts';
 import { findings } from './operations/findings.ts';
+import { integrations } from './operations/integrations.ts';
 import { organizations } from './operations/organizations.ts';
 import { projects } from './operations/projects.ts';
 import { reference } from './operations/reference.ts';
@@ -16,6 +17,7 @@ const groups = [
   apiKeys,
   projects,
   assets,
+  integrations,
   scans,
   findings,
   runnerGate,

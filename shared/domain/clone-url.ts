@@ -88,8 +88,8 @@ for (const [network, prefix] of [
   PRIVATE.addSubnet(network, prefix, 'ipv6');
 
 /** Whether a literal address, or a name that only ever means this machine, is no public host. */
-function isPrivateHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+export function isPrivateHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
   const family = isIP(host);
   if (family !== 0) return PRIVATE.check(host, family === 6 ? 'ipv6' : 'ipv4');
   return host === 'localhost' || /\.(localhost|local|internal)$/.test(host);

@@ -31,6 +31,18 @@ export class ServiceError extends Error {
   }
 }
 
+/**
+ * A field of the body names a record that the organization does not have: `not_found` in Family B,
+ * the field's 422 in Family A (the chain sees to that).
+ */
+export class UnknownReference extends ServiceError {
+  /** @param field dotted path into the body */
+  constructor(field: string, record: string) {
+    const message = `${field} must name a ${record} of the organization`;
+    super('not_found', `${record} not found`, { details: [{ field, message }] });
+  }
+}
+
 /** The 404 of an unknown record, of a malformed id, and of another organization's record alike. */
 export function notFound(record: string): ServiceError {
   return new ServiceError('not_found', `${record} not found`);

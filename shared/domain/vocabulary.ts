@@ -39,12 +39,27 @@ export type PermissionScope = (typeof PERMISSIONS)[number];
 export const ROLES = ['Viewer', 'Editor', 'Policy Editor', 'Project Admin', 'Admin'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** What a membership carries: a role of the table, or the specification's default when a member is added. */
+export const MEMBER_ROLES = [...ROLES, 'member'] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+
 export const TIERS = ['free', 'pro', 'enterprise'] as const;
 export type Tier = (typeof TIERS)[number];
 
 // Spec silent: what a finding is about. The scanners overlap (Trivy alone finds three kinds).
 export const FINDING_CATEGORIES = ['code', 'secret', 'vulnerability', 'misconfiguration'] as const;
 export type FindingCategory = (typeof FINDING_CATEGORIES)[number];
+
+// Spec silent: what webhooks tell of; design 7 names them.
+export const WEBHOOK_EVENTS = [
+  'scan.completed',
+  'scan.failed',
+  'scan.cancelled',
+  'finding.created',
+  'finding.reopened',
+  'ticket.updated',
+  'webhook.failed',
+] as const;
 
 // Spec silent: the states of a scan; design fixes them.
 export const SCAN_STATUSES = ['queued', 'running', 'completed', 'partial', 'failed', 'cancelled'] as const;

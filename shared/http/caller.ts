@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#contract/errors.ts';
 import type { Permission } from '#contract/operation.ts';
-import type { PermissionScope, Role } from '#domain/vocabulary.ts';
+import type { MemberRole, PermissionScope } from '#domain/vocabulary.ts';
 
 /** A signed-in user, in the organization that the request is about; null where they are a member of none. */
 export interface UserCaller {
@@ -10,7 +10,7 @@ export interface UserCaller {
   readonly email: string;
   readonly sessionId: string | null;
   readonly orgId: string | null;
-  readonly role: Role | null;
+  readonly role: MemberRole | null;
   readonly scopes: readonly PermissionScope[];
 }
 

@@ -6,6 +6,15 @@ export function pageOf<T>(all: readonly T[], page: number, perPage: number) {
   };
 }
 
+/** Family A's bare lists: complete, or the page that the caller asks for; never silently cut (design 2). */
+export function wholeOrPage<T>(
+  all: readonly T[],
+  query: { readonly page?: number | undefined; readonly per_page?: number | undefined },
+): readonly T[] {
+  if (query.page === undefined && query.per_page === undefined) return all;
+  return pageOf(all, query.page ?? 1, query.per_page ?? 20).slice;
+}
+
 /** Entries by `name`, `-name`, `created_at` or `-created_at`; ids make the order total. */
 export function sortEntries<T extends { id: string; name: string; created_at: string }>(
   entries: readonly T[],

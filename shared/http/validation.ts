@@ -165,8 +165,12 @@ function formatMessage(issue: z.core.$ZodIssueInvalidStringFormat): string {
   return issue.message.startsWith('must') ? issue.message : 'has the wrong format';
 }
 
-/** A union's branches each have their say; the most telling is the first that is not about the type. */
+/**
+ * A union's branches each have their say; the most telling is the first that is not about the type.
+ * Where a field tells them apart, its values are what is allowed.
+ */
 function unionMessage(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
+  if ('options' in issue && issue.options) return `must be one of ${issue.options.map(String).join(', ')}`;
   const branches = issue.errors.flat();
   const telling = branches.find((branch) => branch.code !== 'invalid_type') ?? branches[0];
   return telling ? messageOf(telling, value) : 'has none of the allowed shapes';

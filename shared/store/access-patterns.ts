@@ -70,6 +70,24 @@ export const ACCESS_PATTERNS = {
     key: 'ORG#o#ASSETPLACES / type#place, then ORG#o / ASSET#a',
     requests: 2,
   },
+  integration: {
+    question: 'an integration',
+    index: 'table',
+    key: 'ORG#o#INTEGRATIONS / i',
+    requests: 1,
+  },
+  integrationsOfOrganization: {
+    question: 'integrations of an organization',
+    index: 'table',
+    key: 'ORG#o#INTEGRATIONS / i (UUIDv7)',
+    requests: 1,
+  },
+  integrationSecrets: {
+    question: 'the sealed secrets of an integration',
+    index: 'table',
+    key: 'ORG#o / INTEGRATIONSECRETS#i',
+    requests: 1,
+  },
   scan: { question: 'a scan', index: 'table', key: 'ORG#o#SCANS / s', requests: 1 },
   scansByTime: {
     question: 'scans, newest first',

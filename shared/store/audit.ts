@@ -4,7 +4,7 @@ import { timestamp } from '#domain/clock.ts';
 import { auditKey } from './keys.ts';
 import type { Write } from './table.ts';
 
-interface AuditedChange {
+export interface AuditedChange {
   /** `<record>.<verb>`, e.g. `project.create`. */
   readonly action: string;
   readonly target: { readonly type: string; readonly id: string };

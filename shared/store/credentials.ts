@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
-import { PERMISSIONS, ROLES } from '#domain/vocabulary.ts';
+import { MEMBER_ROLES, PERMISSIONS } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
 import { apiKeyKey, keyHandleKey, memberKey, orgKey, sessionKey, userKey } from './keys.ts';
 import type { Table } from './table.ts';
@@ -22,46 +22,35 @@ const ApiKeyRecord = z.object({
 });
 export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
-const KeyHandleItem = ApiKeyRecord.extend({ secret_hash: z.string() });
+const KeyHandleItem = ApiKeyRecord.extend({
+  secret_hash: z.string(),
+  /** When a use of the key was last recorded as refused. */
+  last_refused_at: z.string().optional(),
+});
+export type HeldApiKey = z.infer<typeof KeyHandleItem>;
 
-const SessionItem = z.object({ user_id: z.string(), org_id: z.string().nullable() });
-const MemberItem = z.object({ org_id: z.string(), role: z.enum(ROLES) });
-const UserItem = z.object({ id: z.string(), email: z.string(), name: z.string() });
+const SessionItem = z.object({
+  user_id: z.string(),
+  org_id: z.string().nullable(),
+  generation: z.int().default(0),
+});
+const MemberItem = z.object({ org_id: z.string(), role: z.enum(MEMBER_ROLES) });
+const UserItem = z.object({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  session_generation: z.int().default(0),
+});
 
 export type CredentialStore = ReturnType<typeof createCredentialStore>;
 
 /** What a credential stands for: sessions and API keys, as the authorizer and auth read them. */
 export function createCredentialStore(table: Table) {
   return {
-    async createSession(session: {
-      id: string;
-      userId: string;
-      orgId: string | null;
-      at: number;
-      expiresAt: number;
-    }): Promise<void> {
-      await table.transact([
-        {
-          Put: {
-            Item: {
-              ...sessionKey(session.userId, session.id),
-              user_id: session.userId,
-              org_id: session.orgId,
-              created_at: timestamp(session.at),
-              expires_at: Math.ceil(session.expiresAt / 1000),
-            },
-          },
-        },
-      ]);
-    },
-
-    async endSession(userId: string, sessionId: string): Promise<void> {
-      await table.transact([{ Delete: { Key: sessionKey(userId, sessionId) } }]);
-    },
-
     /**
      * Everything that a token's bearer is, in one request: the session, the user, and the
-     * memberships of the organizations asked for. Null where the session has ended.
+     * memberships of the organizations asked for. Null where the session has ended, or is from before
+     * a change of the user's password.
      */
     async readSession(userId: string, sessionId: string, orgIds: readonly string[]) {
       const [session, user, ...members] = await table.batchGet([
@@ -70,15 +59,18 @@ export function createCredentialStore(table: Table) {
         ...orgIds.map((orgId) => memberKey(orgId, userId)),
       ]);
       if (!session || !user) return null;
+      const { generation, ...openSession } = SessionItem.parse(session);
+      const { session_generation, ...bearer } = UserItem.parse(user);
+      if (generation !== session_generation) return null;
       return {
-        session: SessionItem.parse(session),
-        user: UserItem.parse(user),
+        session: openSession,
+        user: bearer,
         memberships: members.filter((member) => member !== null).map((member) => MemberItem.parse(member)),
       };
     },
 
     /** The key that 16 characters name, with the hash of its secret; one request. */
-    async findApiKey(handle: string): Promise<(ApiKeyRecord & { secret_hash: string }) | null> {
+    async findApiKey(handle: string): Promise<HeldApiKey | null> {
       const item = await table.get(keyHandleKey(handle));
       return item && KeyHandleItem.parse(item);
     },
@@ -146,6 +138,41 @@ export function createCredentialStore(table: Table) {
         auditWrite(orgId, attribution, { action: 'api_key.revoke', target: { type: 'api_key', id: keyId } }),
       ]);
       return { ...held, revoked_at };
+    },
+
+    /**
+     * Records in the audit log that a key was refused: one entry a minute for each key, however often
+     * and however many at once it is tried, so that nobody can flood the log.
+     */
+    async recordKeyRefusal(key: HeldApiKey, reason: string, attribution: Attribution): Promise<void> {
+      const before = timestamp(attribution.at - 60_000);
+      if (key.last_refused_at !== undefined && key.last_refused_at > before) return;
+      const recorded = new Error('The refusal was recorded a moment ago');
+      try {
+        await table.transact([
+          {
+            Update: {
+              Key: keyHandleKey(key.handle),
+              UpdateExpression: 'SET last_refused_at = :at',
+              ConditionExpression:
+                'org_id = :org AND (attribute_not_exists(last_refused_at) OR last_refused_at <= :before)',
+              ExpressionAttributeValues: {
+                ':at': timestamp(attribution.at),
+                ':before': before,
+                ':org': key.org_id,
+              },
+            },
+            otherwise: () => recorded,
+          },
+          auditWrite(key.org_id, attribution, {
+            action: 'api_key.refused',
+            target: { type: 'api_key', id: key.id },
+            changes: { reason: { after: reason } },
+          }),
+        ]);
+      } catch (error) {
+        if (error !== recorded) throw error;
+      }
     },
 
     /** Notes the use of a key; the condition keeps it to one write a minute, however many race. */

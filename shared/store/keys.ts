@@ -1,6 +1,9 @@
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { Key } from './table.ts';
 
+/** What has members within an organization. */
+export type GroupKind = 'team' | 'project';
+
 /**
  * Every key of the table, built here and nowhere else. What belongs to an organization begins with
  * it, so that a key of one can't reach a record of another; the few that do not are those that find
@@ -28,7 +31,27 @@ export const rateKey = (pool: string, hour: number): Key => ({ pk: `RATE#${pool}
 export const orgKey = (orgId: string): Key => ({ pk: org(orgId), sk: 'ORG' });
 export const memberKey = (orgId: string, userId: string): Key => ({ pk: org(orgId), sk: `MEMBER#${userId}` });
 export const apiKeyKey = (orgId: string, keyId: string): Key => ({ pk: org(orgId), sk: `APIKEY#${keyId}` });
-export const auditKey = (orgId: string, entryId: string): Key => ({ pk: `${org(orgId)}#AUDIT`, sk: entryId });
+export const teamKey = (orgId: string, teamId: string): Key => ({ pk: org(orgId), sk: `TEAM#${teamId}` });
+export const auditKey = (orgId: string, entryId: string): Key => ({ pk: auditPartition(orgId), sk: entryId });
+export const auditPartition = (orgId: string): string => `${org(orgId)}#AUDIT`;
+/** Keeps the names of teams unique. */
+export const teamNameKey = (orgId: string, name: string): Key => ({
+  pk: `${org(orgId)}#TEAMNAMES`,
+  sk: foldName(name),
+});
+/** A member of a team or project, from the group's side and from the user's. */
+export const groupMemberKey = (orgId: string, kind: GroupKind, groupId: string, userId: string): Key => ({
+  pk: groupMembersPartition(orgId, kind, groupId),
+  sk: userId,
+});
+export const groupMembersPartition = (orgId: string, kind: GroupKind, groupId: string): string =>
+  `${org(orgId)}#MEMBERSOF#${kind}#${groupId}`;
+export const memberGroupKey = (orgId: string, kind: GroupKind, groupId: string, userId: string): Key => ({
+  pk: memberGroupsPartition(orgId, userId),
+  sk: `${kind}#${groupId}`,
+});
+export const memberGroupsPartition = (orgId: string, userId: string): string =>
+  `${org(orgId)}#GROUPSOF#${userId}`;
 
 export const projectKey = (orgId: string, projectId: string): Key => ({
   pk: org(orgId),
@@ -53,6 +76,22 @@ export const assetEntriesPartition = (orgId: string): string => `${org(orgId)}#A
 export const assetPlaceKey = (orgId: string, type: string, place: string): Key => ({
   pk: `${org(orgId)}#ASSETPLACES`,
   sk: `${type}#${place}`,
+});
+
+export const integrationKey = (orgId: string, integrationId: string): Key => ({
+  pk: integrationsPartition(orgId),
+  sk: integrationId,
+});
+export const integrationsPartition = (orgId: string): string => `${org(orgId)}#INTEGRATIONS`;
+/** Keeps the names of integrations unique. */
+export const integrationNameKey = (orgId: string, name: string): Key => ({
+  pk: `${org(orgId)}#INTEGRATIONNAMES`,
+  sk: foldName(name),
+});
+/** Its secrets, sealed: apart from the record, so that no list reads them. */
+export const integrationSecretsKey = (orgId: string, integrationId: string): Key => ({
+  pk: org(orgId),
+  sk: `INTEGRATIONSECRETS#${integrationId}`,
 });
 
 export const scanKey = (orgId: string, scanId: string): Key => ({ pk: scansPartition(orgId), sk: scanId });
@@ -129,6 +168,31 @@ export const manifestChunkKey = (orgId: string, assetId: string, scanner: Scanne
   pk: `${org(orgId)}#CHUNKS#${assetId}#${scanner}`,
   sk: hash,
 });
+
+/** Organizations whose deletion was accepted and has not ended. */
+export const DELETED_ORGS = 'DELETEDORGS';
+export const deletedOrgKey = (orgId: string): Key => ({ pk: DELETED_ORGS, sk: orgId });
+export const ratePartition = (pool: string): string => `RATE#${pool}`;
+
+/** Partitions that an organization has once: what its deletion empties without looking inside. */
+export const singlePartitions = (orgId: string): string[] => [
+  ...[
+    'AUDIT',
+    'TEAMNAMES',
+    'PROJECTS#TOP',
+    'ASSETPLACES',
+    'SCANLOCKS',
+    'QUEUED',
+    'IDEMPOTENCY',
+    'RUNREFS',
+    'WAITING',
+    'COUNT',
+    'INTEGRATIONNAMES',
+  ].map((name) => `${org(orgId)}#${name}`),
+  ratePartition(orgId),
+];
+export const chunksPartition = (orgId: string, assetId: string, scanner: Scanner): string =>
+  `${org(orgId)}#CHUNKS#${assetId}#${scanner}`;
 
 /** Names are compared without case, width and surrounding space. */
 export function foldName(name: string): string {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
-import { ServiceError } from '#domain/errors.ts';
-import { ROLES, type Role, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
+import { notFound, ServiceError } from '#domain/errors.ts';
+import { MEMBER_ROLES, type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
 import { emailKey, memberKey, orgKey, slugKey, userKey, userOrgKey } from './keys.ts';
 import type { Table, Write } from './table.ts';
@@ -24,15 +24,15 @@ const OrganizationRecord = z.object({
 });
 export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
 
-const MembershipRecord = z.object({
+export const MembershipRecord = z.object({
   org_id: z.string(),
   user_id: z.string(),
-  role: z.enum(ROLES),
+  role: z.enum(MEMBER_ROLES),
   created_at: z.string(),
 });
 export type MembershipRecord = z.infer<typeof MembershipRecord>;
 
-const UserRecord = z.object({
+export const UserRecord = z.object({
   id: z.string(),
   email: z.string(),
   name: z.string(),
@@ -40,6 +40,8 @@ const UserRecord = z.object({
   password_hash: z.string().nullable(),
   created_at: z.string(),
   last_login_at: z.string().nullable(),
+  /** Counts changes of the password; absent before the first. A session of another generation is over. */
+  session_generation: z.int().optional(),
 });
 export type UserRecord = z.infer<typeof UserRecord>;
 
@@ -57,7 +59,8 @@ export function createOrganizationStore(table: Table) {
   return {
     async getOrganization(orgId: string): Promise<OrganizationRecord | null> {
       const item = await table.get(orgKey(orgId));
-      return item && OrganizationRecord.parse(item);
+      // Accepted for deletion: gone for everybody, while its records still go.
+      return item && item.deleted_at === undefined ? OrganizationRecord.parse(item) : null;
     },
 
     async getUser(userId: string): Promise<UserRecord | null> {
@@ -88,7 +91,7 @@ export function createOrganizationStore(table: Table) {
       ]);
       return orgIds
         .map((_, index) => ({ organization: items[index], membership: items[orgIds.length + index] }))
-        .filter((pair) => pair.organization && pair.membership)
+        .filter((pair) => pair.organization && !pair.organization.deleted_at && pair.membership)
         .map((pair) => ({
           organization: OrganizationRecord.parse(pair.organization),
           membership: MembershipRecord.parse(pair.membership),
@@ -99,12 +102,13 @@ export function createOrganizationStore(table: Table) {
     /** A new user, with a membership where `membership` is given. @throws ServiceError already_exists */
     async createUser(
       user: UserRecord,
-      membership: { orgId: string; role: Role } | null,
+      membership: { orgId: string; role: MemberRole } | null,
       attribution: Attribution,
     ): Promise<void> {
       const writes = userWrites(user);
       if (membership) {
         writes.push(...membershipWrites(membership.orgId, user.id, membership.role, attribution));
+        if (membership.role === 'Admin') writes.push(adminCountWrite(membership.orgId, 1));
         writes.push(
           auditWrite(membership.orgId, attribution, {
             action: 'user.create',
@@ -132,7 +136,10 @@ export function createOrganizationStore(table: Table) {
       const userId = 'userId' in admin ? admin.userId : admin.newUser.id;
       await table.transact([
         {
-          Put: { Item: { ...orgKey(record.id), ...record }, ConditionExpression: 'attribute_not_exists(pk)' },
+          Put: {
+            Item: { ...orgKey(record.id), ...record, admin_count: 1 },
+            ConditionExpression: 'attribute_not_exists(pk)',
+          },
         },
         {
           Put: {
@@ -153,13 +160,43 @@ export function createOrganizationStore(table: Table) {
       return record;
     },
 
-    async recordLogin(userId: string, at: number): Promise<void> {
-      await table.update({
-        Key: userKey(userId),
-        UpdateExpression: 'SET last_login_at = :at',
-        ConditionExpression: 'attribute_exists(pk)',
-        ExpressionAttributeValues: { ':at': timestamp(at) },
-      });
+    /** @throws ServiceError conflict (changed by someone else meanwhile) */
+    async updateOrganization(
+      held: OrganizationRecord,
+      change: Partial<Pick<OrganizationRecord, 'name' | 'settings'>>,
+      attribution: Attribution,
+    ): Promise<OrganizationRecord> {
+      const next: OrganizationRecord = { ...held, ...change, updated_at: timestamp(attribution.at) };
+      const changes = Object.fromEntries(
+        (['name', 'settings'] as const)
+          .filter((field) => JSON.stringify(next[field]) !== JSON.stringify(held[field]))
+          .map((field) => [field, { before: held[field], after: next[field] }]),
+      );
+      if (Object.keys(changes).length === 0) return held;
+      await table.transact([
+        {
+          Update: {
+            Key: orgKey(held.id),
+            UpdateExpression: 'SET #name = :name, settings = :settings, updated_at = :now',
+            ConditionExpression: 'updated_at = :held',
+            ExpressionAttributeNames: { '#name': 'name' },
+            ExpressionAttributeValues: {
+              ':name': next.name,
+              ':settings': next.settings,
+              ':now': next.updated_at,
+              ':held': held.updated_at,
+            },
+          },
+          otherwise: () =>
+            new ServiceError('conflict', 'The organization was changed by someone else meanwhile'),
+        },
+        auditWrite(held.id, attribution, {
+          action: 'organization.update',
+          target: { type: 'organization', id: held.id },
+          changes,
+        }),
+      ]);
+      return next;
     },
   };
 }
@@ -177,7 +214,31 @@ function userWrites(user: UserRecord): Write[] {
   ];
 }
 
-function membershipWrites(orgId: string, userId: string, role: Role, attribution: Attribution): Write[] {
+/** Admins are counted, so that the last one can be neither removed nor demoted. */
+export function adminCountWrite(orgId: string, by: 1 | -1): Write {
+  return {
+    Update: {
+      Key: orgKey(orgId),
+      UpdateExpression: 'ADD admin_count :by',
+      ConditionExpression: by === 1 ? 'attribute_exists(pk)' : 'admin_count > :one',
+      ExpressionAttributeValues: { ':by': by, ...(by === -1 && { ':one': 1 }) },
+    },
+    otherwise: () =>
+      by === 1
+        ? notFound('organization')
+        : new ServiceError(
+            'conflict',
+            'The last admin of an organization can be neither removed nor demoted',
+          ),
+  };
+}
+
+export function membershipWrites(
+  orgId: string,
+  userId: string,
+  role: MemberRole,
+  attribution: Attribution,
+): Write[] {
   const created_at = timestamp(attribution.at);
   return [
     {

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
-import { notFound, ServiceError } from '#domain/errors.ts';
+import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
-import { projectKey, projectNameKey, projectNamesPartition } from './keys.ts';
+import { projectKey, projectNameKey, projectNamesPartition, teamKey } from './keys.ts';
 import type { Table, Write } from './table.ts';
 
 const ProjectRecord = z.object({
@@ -21,8 +21,14 @@ const ProjectRecord = z.object({
 });
 export type ProjectRecord = z.infer<typeof ProjectRecord>;
 
-/** What lists are sorted and cut by: the slim entry that also keeps the name unique. */
-const ProjectEntry = z.object({ id: z.string(), name: z.string(), created_at: z.string() });
+/** What lists are filtered, sorted and cut by: the slim entry that also keeps the name unique. */
+const ProjectEntry = z.object({
+  id: z.string(),
+  name: z.string(),
+  // Entries that are older than teams have none.
+  team_id: z.string().nullable().default(null),
+  created_at: z.string(),
+});
 export type ProjectEntry = z.infer<typeof ProjectEntry>;
 
 export type ProjectStore = ReturnType<typeof createProjectStore>;
@@ -59,10 +65,19 @@ export function createProjectStore(table: Table, counters: CounterStore) {
       return items.map((item) => ProjectEntry.parse(item));
     },
 
-    /** @throws ServiceError already_exists, not_found, conflict (a parent that is a sub-project itself) */
+    /**
+     * @throws ServiceError already_exists, not_found (the team, or a parent deleted meanwhile),
+     * conflict (a parent that is a sub-project itself)
+     */
     async create(
       orgId: string,
-      project: { id: string; name: string; description: string | null; parent: ProjectRecord | null },
+      project: {
+        id: string;
+        name: string;
+        description: string | null;
+        team_id: string | null;
+        parent: ProjectRecord | null;
+      },
       attribution: Attribution,
     ): Promise<ProjectRecord> {
       const now = timestamp(attribution.at);
@@ -72,7 +87,6 @@ export function createProjectStore(table: Table, counters: CounterStore) {
       const record: ProjectRecord = {
         ...own,
         parent_id: parent?.id ?? null,
-        team_id: null,
         asset_count: 0,
         sub_project_count: 0,
         created_at: now,
@@ -87,55 +101,69 @@ export function createProjectStore(table: Table, counters: CounterStore) {
           },
         },
         ...(parent ? [countWrite(orgId, parent.id, 'sub_project_count', 1)] : []),
+        ...teamCount(orgId, record.team_id, 1),
         auditWrite(orgId, attribution, {
           action: 'project.create',
           target: { type: 'project', id: record.id },
-          changes: { name: { after: record.name } },
+          changes: {
+            name: { after: record.name },
+            ...(record.team_id !== null && { team_id: { after: record.team_id } }),
+          },
         }),
       ]);
       return record;
     },
 
-    /** @throws ServiceError already_exists, conflict (changed by someone else meanwhile) */
+    /** @throws ServiceError already_exists, not_found (the team), conflict (changed by someone else meanwhile) */
     async update(
       orgId: string,
       held: ProjectRecord,
-      change: { name?: string | undefined; description?: string | null | undefined },
+      change: {
+        name?: string | undefined;
+        description?: string | null | undefined;
+        team_id?: string | null | undefined;
+      },
       attribution: Attribution,
     ): Promise<ProjectRecord> {
       const next: ProjectRecord = {
         ...held,
         name: change.name ?? held.name,
         description: change.description === undefined ? held.description : change.description,
+        team_id: change.team_id === undefined ? held.team_id : change.team_id,
         updated_at: timestamp(attribution.at),
       };
-      if (next.name === held.name && next.description === held.description) return held;
+      const changed = (['name', 'description', 'team_id'] as const).filter(
+        (field) => next[field] !== held[field],
+      );
+      if (changed.length === 0) return held;
       await table.transact([
-        ...renameWrites(orgId, held, next),
+        ...entryWrites(orgId, held, next),
         {
           Update: {
             Key: projectKey(orgId, held.id),
-            UpdateExpression: 'SET #name = :name, description = :description, updated_at = :now',
+            UpdateExpression:
+              'SET #name = :name, description = :description, team_id = :team, updated_at = :now',
             ConditionExpression: 'updated_at = :held',
             ExpressionAttributeNames: { '#name': 'name' },
             ExpressionAttributeValues: {
               ':name': next.name,
               ':description': next.description,
+              ':team': next.team_id,
               ':now': next.updated_at,
               ':held': held.updated_at,
             },
           },
           otherwise: () => new ServiceError('conflict', 'The project was changed by someone else meanwhile'),
         },
+        ...(changed.includes('team_id')
+          ? [...teamCount(orgId, held.team_id, -1), ...teamCount(orgId, next.team_id, 1)]
+          : []),
         auditWrite(orgId, attribution, {
           action: 'project.update',
           target: { type: 'project', id: held.id },
-          changes: {
-            ...(next.name !== held.name && { name: { before: held.name, after: next.name } }),
-            ...(next.description !== held.description && {
-              description: { before: held.description, after: next.description },
-            }),
-          },
+          changes: Object.fromEntries(
+            changed.map((field) => [field, { before: held[field], after: next[field] }]),
+          ),
         }),
       ]);
       return next;
@@ -147,14 +175,16 @@ export function createProjectStore(table: Table, counters: CounterStore) {
         {
           Delete: {
             Key: projectKey(orgId, held.id),
-            ConditionExpression: 'asset_count = :none AND sub_project_count = :none AND #name = :name',
+            ConditionExpression:
+              'asset_count = :none AND sub_project_count = :none AND #name = :name AND team_id = :team',
             ExpressionAttributeNames: { '#name': 'name' },
-            ExpressionAttributeValues: { ':none': 0, ':name': held.name },
+            ExpressionAttributeValues: { ':none': 0, ':name': held.name, ':team': held.team_id },
           },
           otherwise: () => new ServiceError('cannot_delete', 'The project still has assets or sub-projects'),
         },
         { Delete: { Key: projectNameKey(orgId, held.parent_id, held.name) } },
         ...(held.parent_id ? [countWrite(orgId, held.parent_id, 'sub_project_count', -1)] : []),
+        ...teamCount(orgId, held.team_id, -1),
         ...counters.removeProjectWrites(orgId, held.id),
         auditWrite(orgId, attribution, {
           action: 'project.delete',
@@ -185,27 +215,41 @@ export function countWrite(
   };
 }
 
+/** A team counts its projects, which keep it from being deleted; it must exist when it is given one. */
+function teamCount(orgId: string, teamId: string | null, by: 1 | -1): Write[] {
+  if (teamId === null) return [];
+  return [
+    {
+      Update: {
+        Key: teamKey(orgId, teamId),
+        UpdateExpression: 'ADD project_count :by',
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':by': by },
+      },
+      otherwise: () => new UnknownReference('team_id', 'team'),
+    },
+  ];
+}
+
+function entryItem(orgId: string, project: ProjectRecord) {
+  return {
+    ...projectNameKey(orgId, project.parent_id, project.name),
+    ...ProjectEntry.parse(project),
+  };
+}
+
 function nameWrite(orgId: string, project: ProjectRecord): Write {
   return {
-    Put: {
-      Item: {
-        ...projectNameKey(orgId, project.parent_id, project.name),
-        id: project.id,
-        name: project.name,
-        created_at: project.created_at,
-      },
-      ConditionExpression: 'attribute_not_exists(pk)',
-    },
+    Put: { Item: entryItem(orgId, project), ConditionExpression: 'attribute_not_exists(pk)' },
     otherwise: () => new ServiceError('already_exists', `A project with the name ${project.name} exists`),
   };
 }
 
-/** A change of case alone keeps the key, and two writes of one item are not allowed in a transaction. */
-function renameWrites(orgId: string, held: ProjectRecord, next: ProjectRecord): Write[] {
-  if (next.name === held.name) return [];
+/** Keeps the entry in step. A change of case alone keeps the key, and two writes of one item are not allowed in a transaction. */
+function entryWrites(orgId: string, held: ProjectRecord, next: ProjectRecord): Write[] {
+  if (next.name === held.name && next.team_id === held.team_id) return [];
   const from = projectNameKey(orgId, held.parent_id, held.name);
   const to = projectNameKey(orgId, next.parent_id, next.name);
-  if (from.sk === to.sk)
-    return [{ Put: { Item: { ...to, id: next.id, name: next.name, created_at: next.created_at } } }];
+  if (from.sk === to.sk) return [{ Put: { Item: entryItem(orgId, next) } }];
   return [{ Delete: { Key: from } }, nameWrite(orgId, next)];
 }

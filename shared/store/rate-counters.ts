@@ -61,7 +61,7 @@ export function createRateCounterStore(table: Table) {
       const tier = z
         .enum(TIERS)
         .nullable()
-        .parse(organization?.tier ?? null);
+        .parse(organization?.deleted_at === undefined ? (organization?.tier ?? null) : null);
       if (tier) await this.setTier(orgId, tier, now);
       return { ...counted, tier };
     },

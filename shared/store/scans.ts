@@ -280,6 +280,8 @@ export function createScanStore(table: Table) {
         Update: {
           Key: scanKey(orgId, held.id),
           UpdateExpression: `ADD remaining :less, done :done, #failed :failed, new_count :new, resolved_count :resolved${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
+          // A scan that was deleted meanwhile must not come back as a fragment.
+          ConditionExpression: 'attribute_exists(pk)',
           ExpressionAttributeNames: {
             '#failed': 'failed',
             '#commit': 'commit',

@@ -5,6 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
+  BatchWriteCommand,
   DynamoDBDocumentClient,
   GetCommand,
   QueryCommand,
@@ -32,6 +33,7 @@ export type Write = {
 } & { readonly otherwise?: () => Error };
 
 const MAX_BATCH_GET = 100;
+const MAX_BATCH_WRITE = 25;
 const TRANSACTION_ATTEMPTS = 6;
 
 /** The one table: reads and writes by key, without a Scan. Stores of single entities are built on it. */
@@ -134,7 +136,19 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
     }
   }
 
-  return { name, document, get, batchGet, queryPage, queryAll, count, update, transact };
+  /** Deletes what is there of the keys; 25 a request. For what is deleted whole: no conditions, no counters. */
+  async function deleteAll(keys: readonly Key[]): Promise<void> {
+    for (const chunk of chunksOf(keys, MAX_BATCH_WRITE)) {
+      let pending = chunk.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } }));
+      for (let attempt = 0; pending.length > 0; attempt += 1) {
+        if (attempt > 0) await backOff(attempt, attempt >= TRANSACTION_ATTEMPTS);
+        const answer = await document.send(new BatchWriteCommand({ RequestItems: { [name]: pending } }));
+        pending = (answer.UnprocessedItems?.[name] ?? []) as typeof pending;
+      }
+    }
+  }
+
+  return { name, document, get, batchGet, queryPage, queryAll, count, update, transact, deleteAll };
 }
 
 function keyText(key: Key): string {

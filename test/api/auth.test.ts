@@ -1,8 +1,15 @@
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
+import { sessionKey } from '#store/keys.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { request } from '#test/harness/http.ts';
-import { connect, createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import {
+  connect,
+  createTestOrganization,
+  type TestOrganization,
+  testTable,
+} from '#test/harness/organization.ts';
 
 let org: TestOrganization;
 beforeAll(async () => {
@@ -87,6 +94,91 @@ describe('refresh and logout', () => {
     expect([refresh.status, refresh.body.error?.code]).toEqual([401, 'token_invalid']);
     const me = await request('GET', '/api/auth/me', { key: pair.refresh_token });
     expect([me.status, me.body.error?.code]).toEqual([401, 'token_invalid']);
+  });
+});
+
+describe('a change of the password', () => {
+  const NEW = 'ladder copper violin meadow';
+  const change = (key: string, current_password: string, new_password: string) =>
+    request('POST', '/api/auth/password', { key, body: { current_password, new_password } });
+
+  it('ends every session of the user, the calling one included, and no one else’s', async () => {
+    const own = await createTestOrganization();
+    const member = await own.signInAs('Viewer');
+    // More than one transaction can end.
+    const pairs = [];
+    for (let index = 0; index < 3; index += 1)
+      pairs.push(await connect().call(auth.operations.login, { body: own.admin }));
+    const user = await createOrganizationStore(testTable()).getUser(own.admin.userId);
+    if (!user) throw new Error('The admin is gone');
+    await Promise.all(
+      Array.from({ length: 120 }, (_, index) =>
+        testTable().update({
+          Key: sessionKey(user.id, `old-${index}`),
+          UpdateExpression: 'SET user_id = :user',
+          ExpressionAttributeValues: { ':user': user.id },
+        }),
+      ),
+    );
+
+    const answer = await change(own.accessToken, own.admin.password, NEW);
+    expect([answer.status, answer.body]).toEqual([200, { changed: true }]);
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('10000');
+    for (const token of [own.accessToken, ...pairs.map((pair) => pair.access_token)]) {
+      const me = await request('GET', '/api/auth/me', { key: token });
+      expect([me.status, me.body.error?.code]).toEqual([401, 'token_invalid']);
+    }
+    for (const pair of pairs) {
+      const again = await request('POST', '/api/auth/refresh', {
+        body: { refresh_token: pair.refresh_token },
+      });
+      expect([again.status, again.body.error?.code]).toEqual([401, 'token_invalid']);
+    }
+    const left = await testTable().count({
+      KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
+      ExpressionAttributeValues: { ':user': sessionKey(user.id, '').pk, ':prefix': 'SESSION#' },
+    });
+    expect(left).toBe(0);
+    expect((await request('GET', '/api/auth/me', { key: member })).status).toBe(200);
+
+    expect((await login(own.admin)).status).toBe(401);
+    const signedIn = await login({ email: own.admin.email, password: NEW });
+    const me = await request('GET', '/api/auth/me', { key: String(signedIn.body.access_token) });
+    expect(me.status).toBe(200);
+  });
+
+  it('lets one of two at once through', async () => {
+    const own = await createTestOrganization();
+    const answers = await Promise.all(
+      [NEW, `${NEW} again`].map((password) => change(own.accessToken, own.admin.password, password)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, expect.toBeOneOf([401, 409])]);
+  });
+
+  it('names what is wrong with the new password', async () => {
+    for (const [password, why] of [
+      ['too short', 'new_password must have at least 15 characters'],
+      ['x'.repeat(129), 'new_password must have at most 128 characters'],
+      ['correct horse battery staple', 'new_password must not be one of the passwords that many people use'],
+      [org.admin.email, 'new_password must be more than an e-mail address'],
+    ] as const) {
+      const answer = await change(org.accessToken, org.admin.password, password);
+      expect([answer.status, answer.body.error?.code]).toEqual([400, 'validation_error']);
+      expect(answer.body.error?.message).toContain(why);
+      expect(answer.body.error?.details).toEqual([
+        { field: 'new_password', message: expect.stringContaining(why) },
+      ]);
+    }
+    expect((await login(org.admin)).status).toBe(200);
+  });
+
+  it('needs the current password, and a user', async () => {
+    const wrong = await change(org.accessToken, 'not the current one', NEW);
+    expect([wrong.status, wrong.body.error?.code]).toEqual([401, 'unauthorized']);
+    const { key } = await org.withKey('admin');
+    const asKey = await change(key, org.admin.password, NEW);
+    expect([asKey.status, asKey.body.error?.code]).toEqual([403, 'insufficient_permissions']);
+    expect((await request('POST', '/api/auth/password', { body: {} })).status).toBe(401);
   });
 });
 

@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { operations } from '#contract/index.ts';
+import type { Operation } from '#contract/operation.ts';
+import { scopesOfRole } from '#domain/permissions.ts';
+import type { PermissionScope, Role } from '#domain/vocabulary.ts';
 import { request } from '#test/harness/http.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 
@@ -84,18 +87,56 @@ describe('access', () => {
   const scoped = guarded.filter(
     (operation) => operation.permission.includes(':') || operation.permission === 'admin',
   );
+  /** The first of these that may, and the last that may not: the edge of the permission. */
+  const BY_POWER = ['Viewer', 'Editor', 'Policy Editor', 'Project Admin', 'Admin'] as const;
+  const may = (role: Role, { permission }: Operation) =>
+    scopesOfRole(role).some((scope) => scope === permission);
+
+  const keys = new Map<string, Promise<{ key: string }>>();
+  const keyOf = (scope: PermissionScope) => {
+    const key = keys.get(scope) ?? org.withKey(scope);
+    keys.set(scope, key);
+    return key;
+  };
+  const tokens = new Map<Role, Promise<string>>();
+  const tokenOf = (role: Role) => {
+    const token = tokens.get(role) ?? org.signInAs(role);
+    tokens.set(role, token);
+    return token;
+  };
+  const send = (operation: Operation, key: string, orgId = org.orgId) =>
+    request(operation.method, pathOf(operation, orgId), { key, ...(operation.body && { body: {} }) });
+  const sendAsAdmin = async (operation: Operation) => {
+    const own = await createTestOrganization();
+    return send(operation, own.accessToken, own.orgId);
+  };
 
   it.each(scoped.map((operation) => [operation.id, operation] as const))(
     '%s names the missing scope',
     async (_, operation) => {
-      const other = operation.permission === 'tickets:read' ? 'scans:read' : 'tickets:read';
-      const { key } = await org.withKey(other);
-      const answer = await request(operation.method, pathOf(operation, org.orgId), {
-        key,
-        ...(operation.body && { body: {} }),
-      });
-      expect([answer.status, answer.body.error?.code]).toEqual([403, 'insufficient_permissions']);
-      expect(answer.body.error?.message).toContain(operation.permission);
+      const { key } = await keyOf(operation.permission === 'tickets:read' ? 'scans:read' : 'tickets:read');
+      const denied = BY_POWER.findLast((role) => !may(role, operation));
+      const credentials = [key, ...(denied ? [await tokenOf(denied)] : [])];
+      for (const credential of credentials) {
+        const answer = await send(operation, credential);
+        expect([answer.status, answer.body.error?.code]).toEqual([403, 'insufficient_permissions']);
+        expect(answer.body.error?.message).toContain(operation.permission);
+      }
+    },
+  );
+
+  it.each(scoped.map((operation) => [operation.id, operation] as const))(
+    '%s lets in the scope, and the least role that has it',
+    async (_, operation) => {
+      const least = BY_POWER.find((role) => may(role, operation));
+      if (!least) throw new Error(`No role may ${operation.id}`);
+      const own = await createTestOrganization();
+      const { key } = await own.withKey(operation.permission as PermissionScope);
+      const asKey = await send(operation, key, own.orgId);
+      // An admin is let in to whatever ends the organization, too: not to the one of all the others.
+      const asRole =
+        least === 'Admin' ? await sendAsAdmin(operation) : await send(operation, await tokenOf(least));
+      for (const answer of [asRole, asKey]) expect([401, 403]).not.toContain(answer.status);
     },
   );
 

@@ -41,6 +41,7 @@ const EXAMPLES: Record<string, string> = {
   COUNTER_LANES: '8',
   PUBLIC_URL: 'https://api.example.com',
   SCAN_QUEUE_URL: 'https://queue.example.com/scans',
+  DELETION_QUEUE_URL: 'https://queue.example.com/deletions',
   DISPATCH_QUEUE_URL: 'https://queue.example.com/dispatch',
   REPORT_BUCKET_URL: 'https://reports.s3.eu-west-1.amazonaws.com',
   ASPM_DEFAULT_TIER: 'free',

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { OrganizationDeleted } from '#events/organizations.ts';
 import * as pipeline from '#events/pipeline.ts';
 
 const FOLDER = new URL('../../events/samples/', import.meta.url);
@@ -9,12 +10,13 @@ const SCHEMAS = {
   'run-execution.json': pipeline.RunExecution,
   'ingest-step.json': pipeline.IngestStep,
   'finish-run-step.json': pipeline.FinishRunStep,
+  'organization-deleted.json': OrganizationDeleted,
 };
 
 describe('samples of what travels', () => {
   it('exist for each schema', () => {
     expect(readdirSync(FOLDER).sort()).toEqual(Object.keys(SCHEMAS).sort());
-    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length);
+    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 1);
   });
 
   it.each(Object.entries(SCHEMAS))('%s is what its schema says, to the field', (file, schema) => {

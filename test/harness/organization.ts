@@ -32,6 +32,8 @@ export interface TestOrganization {
   withKey(...scopes: PermissionScope[]): Promise<{ client: Client; key: string; keyId: string }>;
   /** A client signed in as another member, of this role. */
   withRole(role: Role): Promise<Client>;
+  /** The access token of another member, of this role. */
+  signInAs(role: Role): Promise<string>;
 }
 
 /** An organization of the test's own, with its admin signed in. */
@@ -58,6 +60,11 @@ export async function createTestOrganization(options: { tier?: Tier } = {}): Pro
     { newUser: await newUser(admin.userId, admin.email) },
     attribution,
   );
+  const signInAs = async (role: Role) => {
+    const email = `${randomUUID()}@example.com`;
+    await store.createUser(await newUser(ids.next(), email), { orgId, role }, attribution);
+    return signIn(email);
+  };
   const accessToken = await signIn(admin.email);
   const client = connect(accessToken);
 
@@ -73,11 +80,8 @@ export async function createTestOrganization(options: { tier?: Tier } = {}): Pro
       });
       return { client: connect(made.key), key: made.key, keyId: made.id };
     },
-    async withRole(role) {
-      const email = `${randomUUID()}@example.com`;
-      await store.createUser(await newUser(ids.next(), email), { orgId, role }, attribution);
-      return connect(await signIn(email));
-    },
+    withRole: async (role) => connect(await signInAs(role)),
+    signInAs,
   };
 }
 

@@ -235,7 +235,14 @@ describe('alarms', () => {
 
 describe('what holds data', () => {
   it('outlives the stack', () => {
-    for (const id of ['Table', 'ReportBucket', 'TokenSecret', 'FingerprintSecret', 'Key'])
+    for (const id of [
+      'Table',
+      'ReportBucket',
+      'TokenSecret',
+      'FingerprintSecret',
+      'IntegrationSecret',
+      'Key',
+    ])
       expect(resources[id]).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
     expect(resources.Table?.Properties).toMatchObject({
       BillingMode: 'PAY_PER_REQUEST',

@@ -234,7 +234,7 @@ describe('ingest', () => {
     const projectId = randomUUID();
     await createProjectStore(table, counters).create(
       org.orgId,
-      { id: projectId, name: 'Counted', description: null, parent: null },
+      { id: projectId, name: 'Counted', description: null, team_id: null, parent: null },
       testAttribution(),
     );
     await freshAsset({ project_id: projectId });

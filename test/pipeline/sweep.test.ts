@@ -53,6 +53,8 @@ beforeEach(async () => {
         sent.dispatches += 1;
       },
     },
+    purge: { listPending: async () => [] },
+    deletions: { send: async () => {} },
     executions: {
       start: async (input) => {
         if (executions.failing) throw new Error('no capacity');

@@ -4,9 +4,12 @@ import { authorize } from '#functions/authorizer/authorize.ts';
 import { orgOfPath, readCredential } from '#functions/authorizer/identify.ts';
 import { createTokens } from '#shared/security/tokens.ts';
 import { createCredentialStore } from '#store/credentials.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
+import { createSessionStore } from '#store/sessions.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import { testAttribution } from '#test/harness/samples.ts';
 
 const SECRET = 'a secret of sixty-four characters, which no deployment ever uses!';
 const NOON = Date.UTC(2027, 5, 1, 12, 0, 10);
@@ -24,13 +27,13 @@ beforeAll(async () => {
   org = await createTestOrganization({ tier: 'free' });
   key = (await org.withKey('projects:read')).key;
   Object.assign(session, { userId: org.admin.userId, orgId: org.orgId });
-  await credentials.createSession({
-    id: session.sessionId,
-    userId: session.userId,
-    orgId: org.orgId,
-    at: NOON,
-    expiresAt: NOON + 3_600_000,
-  });
+  const user = await createOrganizationStore(table).getUser(session.userId);
+  if (!user) throw new Error('The admin is gone');
+  await createSessionStore(table).open(
+    { id: session.sessionId, user, orgId: org.orgId, expiresAt: NOON + 3_600_000 },
+    [],
+    testAttribution(NOON),
+  );
 });
 
 const ask = async (

@@ -9,12 +9,14 @@ import { createCounterStore } from '#store/counters.ts';
 import { createCredentialStore } from '#store/credentials.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
+import { createIntegrationStore } from '#store/integrations.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
+import { createSessionStore } from '#store/sessions.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
@@ -27,6 +29,7 @@ const stores = {
   rates: createRateCounterStore(table),
   projects: createProjectStore(table, counters),
   assets: createAssetStore(table, counters),
+  integrations: createIntegrationStore(table),
   scans: createScanStore(table),
   runs: createRunStore(table),
   findings: createFindingStore(table, counters),
@@ -37,6 +40,15 @@ const stores = {
 let org: TestOrganization;
 const ids = { session: randomUUID(), project: randomUUID(), scan: '', run: randomUUID() };
 const asset = sampleAsset({ project_id: ids.project });
+const integration = {
+  id: randomUUID(),
+  name: 'Chat',
+  status: 'active' as const,
+  type: 'github' as const,
+  config: { account: 'team' },
+  created_at: new Date().toISOString(),
+  updated_at: new Date().toISOString(),
+};
 const CVE = 'CVE-2020-7471';
 let finding: ReturnType<typeof sampleFinding>;
 let handle = '';
@@ -47,20 +59,21 @@ beforeAll(async () => {
   const { orgId } = org;
   const { keyId } = await org.withKey('admin');
   handle = (await stores.credentials.listApiKeys(orgId)).find((key) => key.id === keyId)?.handle ?? '';
-  await stores.credentials.createSession({
-    id: ids.session,
-    userId: org.admin.userId,
-    orgId,
-    at: Date.now(),
-    expiresAt: Date.now() + 60_000,
-  });
+  const user = await stores.organizations.getUser(org.admin.userId);
+  if (!user) throw new Error('The admin is gone');
+  await createSessionStore(table).open(
+    { id: ids.session, user, orgId, expiresAt: Date.now() + 60_000 },
+    [],
+    testAttribution(),
+  );
   await stores.rates.countOrganization(orgId, Date.now(), null);
   await stores.projects.create(
     orgId,
-    { id: ids.project, name: 'P', description: null, parent: null },
+    { id: ids.project, name: 'P', description: null, team_id: null, parent: null },
     testAttribution(),
   );
   await stores.assets.create(orgId, asset, testAttribution());
+  await stores.integrations.create(orgId, integration, 'sealed text', testAttribution());
   ids.scan = randomUUID();
   await stores.scans.create(
     orgId,
@@ -143,6 +156,18 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
     expected: () => [expect.objectContaining({ id: asset.id, project_id: ids.project })],
   },
   assetByPlace: { ask: () => stores.assets.findByPlace(org.orgId, asset), expected: () => asset },
+  integration: {
+    ask: () => stores.integrations.require(org.orgId, integration.id),
+    expected: () => integration,
+  },
+  integrationsOfOrganization: {
+    ask: () => stores.integrations.list(org.orgId),
+    expected: () => [integration],
+  },
+  integrationSecrets: {
+    ask: () => stores.integrations.readSealed(org.orgId, integration.id),
+    expected: () => 'sealed text',
+  },
   scan: {
     ask: () => stores.scans.get(org.orgId, ids.scan),
     expected: () => expect.objectContaining({ id: ids.scan, status: 'queued' }),
@@ -223,6 +248,8 @@ describe('access patterns', () => {
     expect(await stores.findings.get(other.orgId, finding.id)).toBeNull();
     expect(await stores.assets.get(other.orgId, asset.id)).toBeNull();
     expect(await stores.scans.get(other.orgId, ids.scan)).toBeNull();
+    expect(await stores.integrations.list(other.orgId)).toEqual([]);
+    expect(await stores.integrations.readSealed(other.orgId, integration.id)).toBeNull();
     expect(await stores.runs.findByRunId(other.orgId, ids.run)).toBeNull();
     expect(await stores.findings.listIds(other.orgId, { assetIds: [asset.id] }, '-severity', 0, 20)).toEqual({
       ids: [],

@@ -1,7 +1,15 @@
 import * as z from 'zod';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { BranchName, listOf, opaqueIdInput, pageQuery, text, Uuid } from '../schemas/common.ts';
+import {
+  BranchName,
+  listOf,
+  opaqueIdInput,
+  optionalPageQuery,
+  pageQuery,
+  text,
+  Uuid,
+} from '../schemas/common.ts';
 import { ASSET_TYPES, Asset, CRITICALITIES, RepositoryRead, Scan } from '../schemas/records.ts';
 
 const assetParams = z.object({ asset_id: opaqueIdInput('asset') });
@@ -14,11 +22,7 @@ export const assets = declareGroup('assets', {
     summary: 'Repositories and other assets of the organization',
     permission: 'projects:read',
     params: z.object({ org_id: Uuid }),
-    query: z.object({
-      project_id: Uuid.optional(),
-      page: pageQuery.page.unwrap().optional(),
-      per_page: pageQuery.per_page.unwrap().optional(),
-    }),
+    query: z.object({ ...optionalPageQuery, project_id: Uuid.optional() }),
     response: { status: 200, schema: z.array(RepositoryRead) },
     errors: [],
   },

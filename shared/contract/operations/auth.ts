@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PASSWORD_LENGTH } from '#shared/security/password-policy.ts';
 import { declareGroup } from '../operation.ts';
 import { opaqueIdInput } from '../schemas/common.ts';
 import { CurrentUser, OrgRead, TokenPair } from '../schemas/records.ts';
@@ -41,6 +42,30 @@ export const auth = declareGroup('auth', {
     bodyOptional: true,
     response: { status: 200, schema: z.object({ logged_out: z.literal(true) }) },
     errors: [],
+  },
+  changePassword: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/password',
+    summary: 'Change your password; ends all your sessions, the one that asks included',
+    permission: 'signed-in-user',
+    addition: true,
+    body: z.object({
+      current_password: z.string().min(1).max(1024),
+      // Characters are code points of the normalised text: the policy counts them, not this schema.
+      new_password: z
+        .string()
+        .min(1)
+        .max(1024)
+        .meta({
+          minLength: PASSWORD_LENGTH.minimum,
+          maxLength: PASSWORD_LENGTH.maximum,
+          description: `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum} characters of any kind; none that anybody would guess`,
+          example: 'four unrelated ordinary words',
+        }),
+    }),
+    response: { status: 200, schema: z.object({ changed: z.literal(true) }) },
+    errors: ['conflict'],
   },
   getCurrentUser: {
     family: 'A',

@@ -91,6 +91,12 @@ export const pageQuery = {
   per_page: queryInteger(1, 100).default(20).meta({ default: 20 }),
 };
 
+/** The same two of Family A's lists, which are complete where neither is sent (design 2). */
+export const optionalPageQuery = {
+  page: pageQuery.page.unwrap().optional(),
+  per_page: pageQuery.per_page.unwrap().optional(),
+};
+
 const Pagination = z.object({
   page: z.int().min(1),
   per_page: z.int().min(1).max(100),
@@ -106,6 +112,9 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 export function deletedOf(kind: IdKind) {
   return z.object({ id: opaqueId(kind), deleted: z.literal(true) });
 }
+
+/** Family A's answer to a delete. */
+export const Deleted = z.object({ id: Uuid, deleted: z.literal(true) });
 
 /** C0 controls but tab and line breaks, and DEL. */
 function hasControlCharacter(value: string): boolean {

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import {
   FINDING_CATEGORIES,
   FINDING_STATUSES,
+  MEMBER_ROLES,
   PERMISSIONS,
-  ROLES,
   SCAN_STATUSES,
   SCANNERS,
   SCOPES,
@@ -49,32 +49,97 @@ export const CurrentUser = z
     created_at: Timestamp,
     last_login_at: Timestamp.nullable(),
     org_id: Uuid.nullable(),
-    role: z.enum(ROLES).nullable(),
+    role: z.enum(MEMBER_ROLES).nullable(),
     scopes: z.array(z.enum(PERMISSIONS)),
   })
   .meta({ id: 'CurrentUser' });
 
-export const OrgRead = z
-  .object({
-    id: Uuid,
+/** Days from first detection to the due date; null: no due date. */
+const Days = z.int().min(1).max(3650).nullable();
+export const SlaDays = z.object({ critical: Days, high: Days, medium: Days, low: Days, info: Days });
+export const OrgSettings = z.object({
+  sla_days: SlaDays,
+  scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
+  auto_resolve: z.boolean(),
+});
+
+function organization(id: z.ZodType<string>) {
+  return z.object({
+    id,
     name: z.string(),
     slug: z.string(),
     tier: z.enum(TIERS),
-    settings: z.object({
-      sla_days: z.object({
-        critical: z.int().nullable(),
-        high: z.int().nullable(),
-        medium: z.int().nullable(),
-        low: z.int().nullable(),
-        info: z.int().nullable(),
-      }),
-      scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
-      auto_resolve: z.boolean(),
-    }),
+    settings: OrgSettings,
     created_at: Timestamp,
     updated_at: Timestamp,
+  });
+}
+export const OrgRead = organization(Uuid).meta({ id: 'OrgRead' });
+export const Organization = organization(opaqueId('organization')).meta({ id: 'Organization' });
+
+export const OrgMembershipRead = z
+  .object({
+    user_id: Uuid,
+    org_id: Uuid,
+    role: z.enum(MEMBER_ROLES),
+    email: z.string(),
+    name: z.string(),
+    created_at: Timestamp,
   })
-  .meta({ id: 'OrgRead' });
+  .meta({ id: 'OrgMembershipRead' });
+
+function team(id: z.ZodType<string>, orgId: z.ZodType<string>) {
+  return z.object({
+    id,
+    org_id: orgId,
+    name: z.string(),
+    description: z.string().nullable(),
+    member_count: z.int().min(0),
+    created_at: Timestamp,
+  });
+}
+export const TeamRead = team(Uuid, Uuid).meta({ id: 'TeamRead' });
+export const Team = team(opaqueId('team'), opaqueId('organization')).meta({ id: 'Team' });
+
+const groupMember = {
+  user_id: Uuid,
+  role: z.enum(MEMBER_ROLES),
+  email: z.string(),
+  name: z.string(),
+  added_at: Timestamp,
+};
+export const TeamMemberRead = z.object({ team_id: Uuid, ...groupMember }).meta({ id: 'TeamMemberRead' });
+export const ProjectMemberRead = z
+  .object({ project_id: Uuid, ...groupMember })
+  .meta({ id: 'ProjectMemberRead' });
+
+export const User = z
+  .object({
+    id: opaqueId('user'),
+    email: z.string(),
+    name: z.string(),
+    role: z.enum(MEMBER_ROLES),
+    created_at: Timestamp,
+    last_login_at: Timestamp.nullable(),
+  })
+  .meta({ id: 'User' });
+
+export const AuditEntry = z
+  .object({
+    id: z.string(),
+    at: Timestamp,
+    actor: z.object({
+      type: z.enum(['user', 'api_key', 'system']),
+      id: z.string().nullable(),
+      name: z.string(),
+    }),
+    action: z.string(),
+    target: z.object({ type: z.string(), id: z.string() }),
+    changes: z.record(z.string(), z.unknown()),
+    request_id: z.string().nullable(),
+    ip: z.string().nullable(),
+  })
+  .meta({ id: 'AuditEntry' });
 
 export const OrgApiKeyRead = z
   .object({
@@ -108,6 +173,7 @@ function project(id: z.ZodType<string>, teamId: z.ZodType<string>) {
   });
 }
 export const Project = project(opaqueId('project'), opaqueId('team')).meta({ id: 'Project' });
+export const ProjectRead = project(Uuid, Uuid).meta({ id: 'ProjectRead' });
 
 export const ASSET_TYPES = ['repository', 'container_image', 'other'] as const;
 export const CRITICALITIES = ['critical', 'high', 'medium', 'low'] as const;

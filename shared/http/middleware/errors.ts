@@ -1,5 +1,5 @@
 import { ERRORS } from '#contract/errors.ts';
-import { ServiceError } from '#domain/errors.ts';
+import { ServiceError, UnknownReference } from '#domain/errors.ts';
 import { logError } from '#shared/log.ts';
 import type { ChainMiddleware } from '../chain.ts';
 import { rateHeaders, renderError } from '../render.ts';
@@ -14,7 +14,7 @@ export function errors(): ChainMiddleware {
     },
     onError: (request) => {
       const { state } = request.context;
-      const { error } = request;
+      const error = state.operation?.family === 'A' ? asDetail(request.error) : request.error;
       const expected =
         error instanceof HttpValidationError ||
         (error instanceof ServiceError && ERRORS[error.code].status < 500);
@@ -28,4 +28,16 @@ export function errors(): ChainMiddleware {
       request.response = response;
     },
   };
+}
+
+/** Family A answers what the body names and nobody has with the field's 422, as any other wrong value. */
+function asDetail(error: unknown): unknown {
+  if (!(error instanceof UnknownReference)) return error;
+  return new HttpValidationError(
+    (error.details ?? []).map(({ field, message }) => ({
+      loc: ['body', ...field.split('.')],
+      msg: message,
+      type: 'value_error',
+    })),
+  );
 }

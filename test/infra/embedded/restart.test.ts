@@ -100,6 +100,28 @@ describe('npm start', () => {
     await end(first, 'SIGTERM');
   }, 60_000);
 
+  it('refuses a first password that nobody may choose', async () => {
+    const refused = spawn(process.execPath, ['infra/local/main.ts'], {
+      cwd: PROJECT_ROOT,
+      env: {
+        PATH: process.env.PATH,
+        PORT: '0',
+        ASPM_IN_MEMORY: '1',
+        ASPM_DATA_DIR: `${parent}/refused`,
+        ASPM_ADMIN_PASSWORD: 'too short',
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let complaint = '';
+    refused.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint += text;
+    });
+    const [code] = await once(refused, 'close');
+    expect(code).toBe(1);
+    expect(complaint).toContain('ASPM_ADMIN_PASSWORD must have at least 15 characters');
+    expect(complaint).not.toContain('too short');
+  }, 60_000);
+
   it('leaves nothing behind where it keeps nothing', async () => {
     const started = await start({
       ASPM_IN_MEMORY: '1',

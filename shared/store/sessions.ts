@@ -1,0 +1,169 @@
+import type { Attribution } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { type AuditedChange, auditWrite } from './audit.ts';
+import { sessionKey, userKey } from './keys.ts';
+import type { UserRecord } from './organizations.ts';
+import { chunksOf, type Key, type Table, type Write } from './table.ts';
+
+/** Writes of one transaction, which DynamoDB bounds. */
+const MAX_WRITES = 100;
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
+/**
+ * Sessions of users, and what their organizations' audit logs say of them. A session reaches every
+ * organization of its user, so each of these (`orgIds`) has the entry.
+ */
+export function createSessionStore(table: Table) {
+  return {
+    /**
+     * Opens the session of a user who was just verified, notes the login, and records it.
+     * @throws ServiceError unauthorized where the user is gone or has another password by now
+     */
+    async open(
+      session: { id: string; user: UserRecord; orgId: string | null; expiresAt: number },
+      orgIds: readonly string[],
+      attribution: Attribution,
+    ): Promise<void> {
+      const { id, user, orgId } = session;
+      const now = timestamp(attribution.at);
+      await writeAll(
+        [
+          {
+            Put: {
+              Item: {
+                ...sessionKey(user.id, id),
+                user_id: user.id,
+                org_id: orgId,
+                generation: user.session_generation ?? 0,
+                created_at: now,
+                expires_at: Math.ceil(session.expiresAt / 1000),
+              },
+            },
+          },
+          {
+            Update: {
+              Key: userKey(user.id),
+              UpdateExpression: 'SET last_login_at = :now',
+              ConditionExpression: 'password_hash = :verified',
+              ExpressionAttributeValues: { ':now': now, ':verified': user.password_hash },
+            },
+            otherwise: () => new ServiceError('unauthorized', 'Wrong e-mail or password'),
+          },
+        ],
+        entries(orgIds, attribution, { action: 'session.create', target: { type: 'session', id } }),
+      );
+    },
+
+    /** Ends a session; one that ended already stays ended, and is not recorded again. */
+    async end(
+      userId: string,
+      sessionId: string,
+      orgIds: readonly string[],
+      attribution: Attribution,
+    ): Promise<void> {
+      const ended = new Error('The session has ended already');
+      try {
+        await writeAll(
+          [
+            {
+              Delete: {
+                Key: sessionKey(userId, sessionId),
+                ConditionExpression: 'attribute_exists(pk)',
+              },
+              otherwise: () => ended,
+            },
+          ],
+          entries(orgIds, attribution, {
+            action: 'session.end',
+            target: { type: 'session', id: sessionId },
+          }),
+        );
+      } catch (error) {
+        if (error !== ended) throw error;
+      }
+    },
+
+    /** Records what was refused to a known user: no change but the entry. */
+    async recordRefusal(
+      orgIds: readonly string[],
+      attribution: Attribution,
+      refusal: { action: 'session.refused' | 'user.password_change_refused'; userId: string; reason: string },
+    ): Promise<void> {
+      await writeAll(
+        [],
+        entries(orgIds, attribution, {
+          action: refusal.action,
+          target: { type: 'user', id: refusal.userId },
+          changes: { reason: { after: refusal.reason } },
+        }),
+      );
+    },
+
+    /**
+     * Sets another password and ends every session of the user. They end with the first transaction,
+     * being of another generation than the user then is, so that neither a crash nor a login at the
+     * same moment leaves one alive; what follows clears the items away.
+     * @throws ServiceError conflict where the password was changed meanwhile
+     */
+    async changePassword(
+      user: UserRecord,
+      hash: string,
+      orgIds: readonly string[],
+      attribution: Attribution,
+    ): Promise<void> {
+      const generation = (user.session_generation ?? 0) + 1;
+      await writeAll(
+        [
+          {
+            Update: {
+              Key: userKey(user.id),
+              UpdateExpression: 'SET password_hash = :hash, session_generation = :generation',
+              ConditionExpression: 'password_hash = :verified',
+              ExpressionAttributeValues: {
+                ':hash': hash,
+                ':generation': generation,
+                ':verified': user.password_hash,
+              },
+            },
+            otherwise: () => new ServiceError('conflict', 'The password was changed meanwhile'),
+          },
+        ],
+        entries(orgIds, attribution, {
+          action: 'user.password_change',
+          target: { type: 'user', id: user.id },
+        }),
+      );
+      const ended = (await listSessions(user.id)).filter((session) => session.generation < generation);
+      await writeAll(
+        [],
+        ended.map(({ key }) => ({ Delete: { Key: key } })),
+      );
+    },
+  };
+
+  async function listSessions(userId: string): Promise<{ key: Key; generation: number }[]> {
+    const items = await table.queryAll({
+      KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
+      ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'SESSION#' },
+      ConsistentRead: true,
+    });
+    return items.map((item) => ({
+      key: { pk: String(item.pk), sk: String(item.sk) },
+      generation: Number(item.generation ?? 0),
+    }));
+  }
+
+  /** The first writes in one transaction with as many of the others as fit; the rest in bounded ones after it. */
+  async function writeAll(together: readonly Write[], others: readonly Write[]): Promise<void> {
+    const fitting = MAX_WRITES - together.length;
+    const first = [...together, ...others.slice(0, fitting)];
+    if (first.length > 0) await table.transact(first);
+    for (const chunk of chunksOf(others.slice(fitting), MAX_WRITES)) await table.transact(chunk);
+  }
+}
+
+function entries(orgIds: readonly string[], attribution: Attribution, change: AuditedChange): Write[] {
+  return orgIds.map((orgId) => auditWrite(orgId, attribution, change));
+}

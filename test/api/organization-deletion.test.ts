@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { pathToFileURL } from 'node:url';
+import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { auth } from '#contract/operations/auth.ts';
+import { findings } from '#contract/operations/findings.ts';
+import { organizations as group } from '#contract/operations/organizations.ts';
+import { projects } from '#contract/operations/projects.ts';
+import { fromOpaque } from '#domain/ids.ts';
+import { createOrganizationPurge } from '#store/organization-purge.ts';
+import { countedTable } from '#test/harness/counted-table.ts';
+import { request } from '#test/harness/http.ts';
+import {
+  connect,
+  createTestOrganization,
+  type TestOrganization,
+  testTable,
+} from '#test/harness/organization.ts';
+import { testAttribution } from '#test/harness/samples.ts';
+import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
+import {
+  commitFiles,
+  createVulnerableRepository,
+  git,
+  type VulnerableRepository,
+} from '#test/harness/vulnerable-repository.ts';
+
+const { operations } = group;
+let repository: VulnerableRepository;
+beforeAll(async () => {
+  repository = await createVulnerableRepository();
+  await git(repository.path, 'checkout', '--quiet', '-b', 'feature');
+  await commitFiles(repository.path, { 'note.txt': 'x\n' }, 'a branch');
+  await git(repository.path, 'checkout', '--quiet', 'main');
+});
+afterAll(() => repository?.remove());
+
+/** Every item of the table that mentions the organization anywhere. */
+async function leftOvers(orgId: string): Promise<string[]> {
+  const table = testTable();
+  const found: string[] = [];
+  let next: Record<string, unknown> | undefined;
+  do {
+    const page = await table.document.send(
+      new ScanCommand({ TableName: table.name, ExclusiveStartKey: next }),
+    );
+    for (const item of page.Items ?? [])
+      if (JSON.stringify(item).includes(orgId)) found.push(`${item.pk} / ${item.sk}`);
+    next = page.LastEvaluatedKey;
+  } while (next);
+  return found;
+}
+
+async function reportsOf(orgId: string): Promise<string> {
+  const { bucketUrl } = inject('service');
+  return (await fetch(`${bucketUrl}?list-type=2&prefix=raw/${orgId}/`)).text();
+}
+
+/** An organization with something of everything. */
+async function fill(org: TestOrganization): Promise<void> {
+  const params = { org_id: org.orgId };
+  const email = `${randomUUID()}@example.com`;
+  const user = await org.client.call(operations.createUser, {
+    body: { email, name: 'Member', password: 'a long enough password for a test' },
+  });
+  await connect().call(auth.operations.login, {
+    body: { email, password: 'a long enough password for a test' },
+  });
+  const user_id = fromOpaque('user', user.id) ?? '';
+  const team = await org.client.call(operations.createTeam, { params, body: { name: 'Team' } });
+  await org.client.call(operations.addTeamMember, {
+    params: { ...params, team_id: team.id },
+    body: { user_id },
+  });
+  const project = await org.client.call(projects.operations.createProject, { body: { name: 'Project' } });
+  const sub = await org.client.call(projects.operations.createSubProject, {
+    params: { project_id: project.id },
+    body: { name: 'Sub' },
+  });
+  await org.client.call(operations.addProjectMember, {
+    params: { ...params, project_id: fromOpaque('project', sub.id) ?? '' },
+    body: { user_id },
+  });
+  const assetId = await addRepository(org, pathToFileURL(repository.path).href);
+  await org.client.call(projects.operations.assignProjectAssets, {
+    params: { project_id: sub.id },
+    body: { asset_ids: [assetId] },
+  });
+  for (const branch of [undefined, 'feature']) await scanToEnd(org, assetId, ['gitleaks'], branch);
+  expect((await org.client.call(findings.operations.getFindingSummary)).total).toBe(1);
+}
+
+describe('deleting an organization', () => {
+  it('is accepted at once, and leaves nothing behind', async () => {
+    const [org, other] = [await createTestOrganization(), await createTestOrganization()];
+    await fill(org);
+    await org.client.call(operations.addMember, {
+      params: { org_id: org.orgId },
+      query: { user_id: other.admin.userId },
+    });
+    const { key } = await org.withKey('admin');
+    expect(await reportsOf(org.orgId)).toContain('<Key>');
+    // Requests are counted all the while; everything else of the other organization stays.
+    const kept = async () =>
+      (await leftOvers(other.orgId)).filter((place) => !place.startsWith('RATE#')).sort();
+    const before = await kept();
+
+    const answer = await org.client.call(operations.deleteOrganization, { params: { org_id: org.orgId } });
+    expect(answer).toEqual({ id: org.orgId, deleted: true });
+    // For everybody it is gone with the next request, whatever is still being removed.
+    expect((await request('GET', '/api/projects', { key })).status).toBe(401);
+    expect(
+      (await request('GET', `/api/orgs/${org.orgId}`, { key: org.accessToken })).status,
+    ).toBeGreaterThanOrEqual(401);
+    const own = await other.client.call(auth.operations.listOwnOrganizations);
+    expect(own.map(({ id }) => id)).toEqual([other.orgId]);
+
+    await expect.poll(() => leftOvers(org.orgId), { timeout: 30_000, interval: 250 }).toEqual([]);
+    expect(await reportsOf(org.orgId)).not.toContain('<Key>');
+    expect(await kept()).toEqual(before);
+  });
+
+  it('goes on where it was cut off, after every single request', async () => {
+    const org = await createTestOrganization();
+    await fill(org);
+    const { table } = countedTable();
+    const purge = createOrganizationPurge(table);
+    await purge.begin(org.orgId, `test-${org.orgId}`, testAttribution());
+    expect(await purge.listPending()).toContain(org.orgId);
+    let turns = 0;
+    for (let done = false; !done; turns += 1) {
+      // Each turn is cut off after a few looks; it needs one for each step that is done already.
+      let looks = 2 + turns;
+      done = await purge.continue(org.orgId, () => looks-- > 0);
+      if (turns > 500) throw new Error('The deletion does not end');
+    }
+    expect(turns).toBeGreaterThan(1);
+    expect(await leftOvers(org.orgId)).toEqual([]);
+    expect(await purge.listPending()).not.toContain(org.orgId);
+  });
+
+  it('is the admins’ alone, and only once', async () => {
+    const org = await createTestOrganization();
+    const editor = await org.withRole('Project Admin');
+    await expect(
+      editor.call(operations.deleteOrganization, { params: { org_id: org.orgId } }),
+    ).rejects.toMatchObject({ status: 403 });
+    const { table } = countedTable();
+    const purge = createOrganizationPurge(table);
+    await purge.begin(org.orgId, `test-${org.orgId}`, testAttribution());
+    await expect(purge.begin(org.orgId, `test-${org.orgId}`, testAttribution())).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+});
