@@ -32,7 +32,7 @@ export const OidcIssuers = z
       issuer: z
         .url()
         .refine(
-          (url) => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]/.test(url),
+          (url) => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(url),
           'must be an https address',
         ),
       /** What a token's `aud` must have: our client id at the provider, or the API's name there. */

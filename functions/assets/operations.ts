@@ -9,7 +9,7 @@ import { HttpValidationError } from '#http/validation.ts';
 import { presentAsset, presentRepository } from '#shared/presenters/asset.ts';
 import { presentScan } from '#shared/presenters/scan.ts';
 import { type SubmitDependencies, submitScan } from '#shared/scans/submit-scan.ts';
-import { type AssetRecord, placementIn } from '#store/assets.ts';
+import { type AssetRecord, placementIn, UNPLACED } from '#store/assets.ts';
 import type { CounterStore } from '#store/counters.ts';
 
 export interface AssetDependencies extends SubmitDependencies {
@@ -50,7 +50,7 @@ export const assetOperations: Implementations<typeof assets.operations, AssetDep
       provider: place.provider,
       clone_url: place.cloneUrl,
       default_branch: body.default_branch ?? null,
-      ...(project ? placementIn(project) : { project_id: null, sub_project_id: null }),
+      ...(project ? placementIn(project) : UNPLACED),
       integration_id: null,
       criticality: 'medium',
       tags: [],
@@ -60,6 +60,29 @@ export const assetOperations: Implementations<typeof assets.operations, AssetDep
     };
     await assets.create(caller.orgId, record, attribution);
     return presentRepository(record, NO_FINDINGS);
+  },
+
+  async linkRepository(input, { assets, projects, counters, clock }) {
+    const { caller, params, body } = input;
+    const [held, project, sub] = await Promise.all([
+      assets.require(caller.orgId, params.repo_id),
+      projects.require(caller.orgId, body.project_id),
+      body.sub_project_id ? projects.get(caller.orgId, body.sub_project_id) : null,
+    ]);
+    if (body.sub_project_id && sub?.parent_id !== project.id)
+      throw wrongField('sub_project_id', 'must be a sub-project of the project');
+    const placement = placementIn(sub ?? project);
+    const record = await assets.place(caller.orgId, held, placement, attributionOf(input, clock));
+    const [counts = NO_FINDINGS] = await counters.readAssets(caller.orgId, [record.id]);
+    return presentRepository(record, counts);
+  },
+
+  async unlinkRepository(input, { assets, counters, clock }) {
+    const { caller, params } = input;
+    const held = await assets.require(caller.orgId, params.repo_id);
+    const record = await assets.place(caller.orgId, held, UNPLACED, attributionOf(input, clock));
+    const [counts = NO_FINDINGS] = await counters.readAssets(caller.orgId, [record.id]);
+    return presentRepository(record, counts);
   },
 
   async listAssets({ caller, query }, dependencies) {
@@ -136,12 +159,12 @@ function readPlace(
 ): { cloneUrl: string | null; provider: string; fullName: string } {
   if (body.type !== 'repository')
     return { cloneUrl: body.url ?? null, provider: 'manual', fullName: body.name };
-  if (!body.url) throw wrongUrl('is required for a repository');
+  if (!body.url) throw wrongField('url', 'is required for a repository');
   const place = readClonePlace(body.url, { local: allowLocal, privateAddresses: allowPrivateAddresses });
-  if ('problem' in place) throw wrongUrl(place.problem);
+  if ('problem' in place) throw wrongField('url', place.problem);
   return place;
 }
 
-function wrongUrl(problem: string): HttpValidationError {
-  return new HttpValidationError([{ loc: ['body', 'url'], msg: `url ${problem}`, type: 'value_error' }]);
+function wrongField(field: string, problem: string): HttpValidationError {
+  return new HttpValidationError([{ loc: ['body', field], msg: `${field} ${problem}`, type: 'value_error' }]);
 }

@@ -2,13 +2,17 @@ import type { Clock } from '#domain/clock.ts';
 import type { AuthorizerContext, RateWindow } from '#http/caller.ts';
 import { addressWindow, endpointLimit, organizationWindow } from '#http/rate-windows.ts';
 import { logError } from '#shared/log.ts';
+import type { OidcVerifier } from '#shared/security/oidc.ts';
 import type { Tokens } from '#shared/security/tokens.ts';
 import type { CredentialStore } from '#store/credentials.ts';
 import type { RateCounterStore } from '#store/rate-counters.ts';
+import type { Homes } from './homes.ts';
 import {
   type Identity,
   identifyApiKey,
+  identifyExternal,
   identifyUser,
+  isRefused,
   orgOfPath,
   readCredential,
   readToken,
@@ -18,6 +22,9 @@ export interface AuthorizerDependencies {
   readonly credentials: CredentialStore;
   readonly counters: RateCounterStore;
   readonly tokens: Tokens;
+  /** Identity providers beside our own tokens. */
+  readonly oidc: OidcVerifier;
+  readonly homes: Homes;
   readonly clock: Clock;
   readonly rateFactor: number;
 }
@@ -35,7 +42,10 @@ interface Outcome {
   readonly rate: RateWindow | null;
 }
 
-/** Identifies the caller and counts the request: two store requests for a known caller, one for an unknown. */
+/**
+ * Identifies the caller and counts the request: two store requests for a known caller, one for an
+ * unknown. The first request of an identity provider's user takes up to two more.
+ */
 export async function authorize(
   request: AuthorizedRequest,
   dependencies: AuthorizerDependencies,
@@ -57,7 +67,7 @@ async function identifyAndCount(
   request: AuthorizedRequest,
   dependencies: AuthorizerDependencies,
 ): Promise<Outcome> {
-  const { credentials, tokens, clock } = dependencies;
+  const { credentials, tokens, oidc, homes, clock } = dependencies;
   const credential = readCredential(request.headers, request.path);
   if (!credential) return refused(request, 'unauthorized', dependencies);
 
@@ -66,9 +76,16 @@ async function identifyAndCount(
     return settle(identity, await count(request, identity.caller?.orgId ?? null, dependencies));
   }
 
-  const claims = await readToken(credential.value, tokens);
-  if (typeof claims === 'string') return refused(request, claims, dependencies);
   const pathOrgId = orgOfPath(request.path);
+  if (oidc.claims(credential.value)) {
+    const email = await readToken(() => oidc.verify(credential.value));
+    if (isRefused(email)) return refused(request, email.refusal, dependencies);
+    const identity = await identifyExternal(email, pathOrgId, credentials, homes);
+    return { identity, rate: await count(request, identity.caller?.orgId ?? null, dependencies) };
+  }
+
+  const claims = await readToken(() => tokens.verifyAccess(credential.value));
+  if (isRefused(claims)) return refused(request, claims.refusal, dependencies);
   if (claims.orgId !== null && (pathOrgId === null || pathOrgId === claims.orgId)) {
     // The usual case: whose pool it is, is known from the token, so both requests run side by side.
     const [identity, counted] = await Promise.all([

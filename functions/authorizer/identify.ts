@@ -2,11 +2,13 @@ import type { ErrorCode } from '#contract/errors.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { scopesOfRole } from '#domain/permissions.ts';
+import type { MemberRole } from '#domain/vocabulary.ts';
 import type { Caller } from '#http/caller.ts';
 import { logError } from '#shared/log.ts';
 import { apiKeyHandle, looksLikeApiKey, matchesHash } from '#shared/security/api-key.ts';
-import type { SessionClaims, Tokens } from '#shared/security/tokens.ts';
+import type { SessionClaims } from '#shared/security/tokens.ts';
 import type { CredentialStore, HeldApiKey } from '#store/credentials.ts';
+import type { Homes } from './homes.ts';
 
 /** A credential as it was sent, before anything is known of it. */
 export type Credential = { readonly kind: 'api_key' | 'token'; readonly value: string };
@@ -95,14 +97,22 @@ async function touch(
   await store.recordKeyUse(handle, clock.now());
 }
 
-/** The claims of an access token, or the code of its refusal; no request. */
-export async function readToken(value: string, tokens: Tokens): Promise<SessionClaims | ErrorCode> {
+/** What a verified token says, or the code of its refusal. */
+export async function readToken<Claims>(verify: () => Promise<Claims>): Promise<Claims | Refused> {
   try {
-    return await tokens.verifyAccess(value);
+    return await verify();
   } catch (error) {
-    if (error instanceof ServiceError) return error.code;
+    if (error instanceof ServiceError) return { refusal: error.code };
     throw error;
   }
+}
+
+interface Refused {
+  readonly refusal: ErrorCode;
+}
+
+export function isRefused(read: unknown): read is Refused {
+  return typeof read === 'object' && read !== null && 'refusal' in read;
 }
 
 /**
@@ -120,16 +130,49 @@ export async function identifyUser(
   const membership = wanted
     .map((orgId) => held.memberships.find((candidate) => candidate.org_id === orgId))
     .find((candidate) => candidate !== undefined);
+  return { caller: userCaller(held.user, membership ?? null, claims.sessionId) };
+}
+
+/**
+ * The user behind a verified e-mail of an identity provider: no session of ours, as a member of the
+ * organization of the path, else of the one joined first. One request where `homes` knows the user.
+ */
+export async function identifyExternal(
+  email: string,
+  pathOrgId: string | null,
+  store: CredentialStore,
+  homes: Homes,
+): Promise<Identity> {
+  const hint = homes.find(email);
+  const userId = hint?.userId ?? (await store.findUserId(email));
+  if (userId === null) return { caller: null, refusal: 'unauthorized' };
+  const orgId = pathOrgId ?? hint?.orgId ?? null;
+  const held = await (orgId === null ? store.readFirstMember(userId) : store.readMember(userId, orgId));
+  const isTheirs = held?.user.email.toLowerCase() === email.toLowerCase();
+  const homeIsGone = pathOrgId === null && orgId !== null && held?.membership === null;
+  if (!held || !isTheirs || homeIsGone) {
+    if (!hint) return { caller: null, refusal: 'unauthorized' };
+    homes.forget(email);
+    return identifyExternal(email, pathOrgId, store, homes);
+  }
+  const home = pathOrgId === null ? held.membership?.org_id : hint?.orgId;
+  homes.remember(email, { userId, orgId: home ?? null });
+  return { caller: userCaller(held.user, held.membership, null) };
+}
+
+function userCaller(
+  user: { readonly id: string; readonly name: string; readonly email: string },
+  membership: { readonly org_id: string; readonly role: MemberRole } | null,
+  sessionId: string | null,
+): Caller {
   return {
-    caller: {
-      kind: 'user',
-      id: held.user.id,
-      name: held.user.name,
-      email: held.user.email,
-      sessionId: claims.sessionId,
-      orgId: membership?.org_id ?? null,
-      role: membership?.role ?? null,
-      scopes: membership ? scopesOfRole(membership.role) : [],
-    },
+    kind: 'user',
+    id: user.id,
+    name: user.name,
+    email: user.email,
+    sessionId,
+    orgId: membership?.org_id ?? null,
+    role: membership?.role ?? null,
+    scopes: membership ? scopesOfRole(membership.role) : [],
   };
 }

@@ -8,7 +8,7 @@ import { assetKey } from '#store/keys.ts';
 import type { ManifestHead } from '#store/manifests.ts';
 import type { ManifestRef, ScannerState } from '#store/runs.ts';
 import { chunksOf, type Write } from '#store/table.ts';
-import { type IngestContext, type IngestDependencies, ManifestBusy, newFinding } from './ingest.ts';
+import { type IngestContext, type IngestDependencies, ManifestBusy, newFinding } from './context.ts';
 
 type Result = NonNullable<ScannerState['result']>;
 

@@ -6,7 +6,7 @@ import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { presentAsset } from '#shared/presenters/asset.ts';
 import { presentProject, presentProjectRead } from '#shared/presenters/project.ts';
-import type { AssetRecord } from '#store/assets.ts';
+import { type AssetRecord, placementIn } from '#store/assets.ts';
 import {
   addProject,
   addSubProject,
@@ -111,7 +111,7 @@ export const projectOperations: Implementations<typeof projects.operations, Proj
     if (held.length < wanted.length) throw notFound('asset');
     const moved: AssetRecord[] = [];
     for (const asset of held)
-      moved.push(await assets.assign(caller.orgId, asset, project, attributionOf(input, clock)));
+      moved.push(await assets.place(caller.orgId, asset, placementIn(project), attributionOf(input, clock)));
     const ids = moved.map((asset) => asset.id);
     const data = await presentAssets(caller.orgId, ids, { assets, counters });
     return { data, pagination: { page: 1, per_page: 100, total: data.length } };

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { notFound } from '#domain/errors.ts';
-import type { HttpEvent } from '#http/chain.ts';
 import type { HttpResponse } from '#http/render.ts';
+import type { HttpEvent } from '#http/request-state.ts';
 
 /** What the reference page is made of: our own files, and Swagger UI's, all from this function: no CDN. */
 const FILES: Record<string, { readonly type: string; readonly own: boolean }> = {

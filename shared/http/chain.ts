@@ -1,9 +1,8 @@
 import middy from '@middy/core';
-import type { APIGatewayProxyEventV2WithLambdaAuthorizer, Context } from 'aws-lambda';
 import type * as z from 'zod';
 import { listOperations } from '#contract/index.ts';
 import type { Operation, OperationDeclaration, OperationGroup } from '#contract/operation.ts';
-import type { AuthorizerContext, Caller, CallerFor, RateWindow } from './caller.ts';
+import type { CallerFor, RateWindow } from './caller.ts';
 import { caller } from './middleware/caller.ts';
 import { errors } from './middleware/errors.ts';
 import { jsonBody } from './middleware/json-body.ts';
@@ -13,31 +12,8 @@ import { requestId } from './middleware/request-id.ts';
 import { route } from './middleware/route.ts';
 import { validation } from './middleware/validation.ts';
 import { type HttpResponse, renderJson } from './render.ts';
+import type { ChainContext, HttpEvent } from './request-state.ts';
 import { createRouter } from './router.ts';
-import type { ValidInput } from './validation.ts';
-
-export type HttpEvent = APIGatewayProxyEventV2WithLambdaAuthorizer<AuthorizerContext | null>;
-
-/** What the chain has learnt about the request so far; each middleware adds its part. */
-export interface RequestState {
-  requestId: string;
-  verbose: boolean;
-  rate: RateWindow | null;
-  operation: Operation | null;
-  params: Record<string, string>;
-  caller: Caller | null;
-  body: unknown;
-  input: ValidInput | null;
-  /** Headers that a refusal needs (Allow). */
-  extraHeaders: Record<string, string>;
-}
-
-/** Lambda's context, which the first middleware gives our state; fresh for each request. */
-export interface ChainContext extends Context {
-  state: RequestState;
-}
-
-export type ChainMiddleware = middy.MiddlewareObj<HttpEvent, HttpResponse, Error, ChainContext>;
 
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 

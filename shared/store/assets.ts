@@ -46,6 +46,9 @@ export interface Placement {
   readonly sub_project_id: string | null;
 }
 
+/** In no project. */
+export const UNPLACED: Placement = { project_id: null, sub_project_id: null };
+
 export type AssetStore = ReturnType<typeof createAssetStore>;
 
 /** Assets: repositories, images and what else can be scanned. */
@@ -153,16 +156,17 @@ export function createAssetStore(table: Table, counters: CounterStore) {
     },
 
     /**
-     * Puts an asset into a project (or sub-project), with its counts: all in one transaction. The
-     * version of the asset's counts is part of the condition: an ingest meanwhile refuses the move.
+     * Puts an asset into a project (or sub-project), or out of any, with its counts: all in one
+     * transaction. The version of the asset's counts is part of the condition: an ingest meanwhile
+     * refuses the move.
+     * @throws ServiceError conflict, not_found (a project deleted meanwhile)
      */
-    async assign(
+    async place(
       orgId: string,
       held: AssetRecord,
-      project: ProjectRecord,
+      placement: Placement,
       attribution: Attribution,
     ): Promise<AssetRecord> {
-      const placement = placementIn(project);
       if (held.project_id === placement.project_id && held.sub_project_id === placement.sub_project_id)
         return held;
       const next: AssetRecord = { ...held, ...placement, updated_at: timestamp(attribution.at) };
@@ -177,7 +181,7 @@ export function createAssetStore(table: Table, counters: CounterStore) {
         ...counters.moveWrites(orgId, countedPlace(held), countedPlace(next), counts),
         counters.unchangedCheck(orgId, held.id, version),
         auditWrite(orgId, attribution, {
-          action: 'asset.assign',
+          action: next.project_id === null ? 'asset.unassign' : 'asset.assign',
           target: { type: 'asset', id: held.id },
           changes: {
             project_id: { before: held.project_id, after: next.project_id },

@@ -4,8 +4,8 @@ import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
 import { MEMBER_ROLES, PERMISSIONS } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
-import { apiKeyKey, keyHandleKey, memberKey, orgKey, sessionKey, userKey } from './keys.ts';
-import type { Table } from './table.ts';
+import { apiKeyKey, emailKey, keyHandleKey, memberKey, orgKey, sessionKey, userKey } from './keys.ts';
+import type { Item, Table } from './table.ts';
 
 const ApiKeyRecord = z.object({
   id: z.string(),
@@ -34,13 +34,19 @@ const SessionItem = z.object({
   org_id: z.string().nullable(),
   generation: z.int().default(0),
 });
-const MemberItem = z.object({ org_id: z.string(), role: z.enum(MEMBER_ROLES) });
+const MemberItem = z.object({ org_id: z.string(), role: z.enum(MEMBER_ROLES), created_at: z.string() });
 const UserItem = z.object({
   id: z.string(),
   email: z.string(),
   name: z.string(),
   session_generation: z.int().default(0),
 });
+
+/** Who a verified e-mail stands for, as a member of one organization. */
+export interface Bearer {
+  readonly user: { readonly id: string; readonly email: string; readonly name: string };
+  readonly membership: z.infer<typeof MemberItem> | null;
+}
 
 export type CredentialStore = ReturnType<typeof createCredentialStore>;
 
@@ -65,8 +71,37 @@ export function createCredentialStore(table: Table) {
       return {
         session: openSession,
         user: bearer,
-        memberships: members.filter((member) => member !== null).map((member) => MemberItem.parse(member)),
+        memberships: members
+          .filter((member) => member !== null)
+          .map((member) => {
+            const { created_at: _, ...membership } = MemberItem.parse(member);
+            return membership;
+          }),
       };
+    },
+
+    /** The user of an e-mail; one request. */
+    async findUserId(email: string): Promise<string | null> {
+      const pointer = z.object({ user_id: z.string() }).safeParse(await table.get(emailKey(email)));
+      return pointer.success ? pointer.data.user_id : null;
+    },
+
+    /** A user, and the membership in one organization; one request. */
+    async readMember(userId: string, orgId: string): Promise<Bearer | null> {
+      return bearerOf(await table.batchGet([userKey(userId), memberKey(orgId, userId)]));
+    },
+
+    /** A user, and the membership that began first; two requests. */
+    async readFirstMember(userId: string): Promise<Bearer | null> {
+      const pointers = await table.queryAll({
+        KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'ORG#' },
+        ConsistentRead: true,
+      });
+      const orgIds = pointers.map((pointer) => z.object({ org_id: z.string() }).parse(pointer).org_id);
+      return bearerOf(
+        await table.batchGet([userKey(userId), ...orgIds.map((orgId) => memberKey(orgId, userId))]),
+      );
     },
 
     /** The key that 16 characters name, with the hash of its secret; one request. */
@@ -190,4 +225,15 @@ export function createCredentialStore(table: Table) {
       });
     },
   };
+}
+
+/** A user's item, and those of memberships: the one that began first counts. */
+function bearerOf([user, ...members]: readonly (Item | null)[]): Bearer | null {
+  if (!user) return null;
+  const { session_generation: _, ...bearer } = UserItem.parse(user);
+  const [membership = null] = members
+    .filter((member) => member !== null)
+    .map((member) => MemberItem.parse(member))
+    .sort((a, b) => a.created_at.localeCompare(b.created_at));
+  return { user: bearer, membership };
 }

@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys } from '#contract/operations/api-keys.ts';
 import { auth } from '#contract/operations/auth.ts';
 import { authorize } from '#functions/authorizer/authorize.ts';
+import { createHomes } from '#functions/authorizer/homes.ts';
 import { apiKeyHandle } from '#shared/security/api-key.ts';
+import { createOidcVerifier } from '#shared/security/oidc.ts';
 import { createTokens } from '#shared/security/tokens.ts';
 import { createCredentialStore } from '#store/credentials.ts';
 import { auditKey, keyHandleKey, memberKey, userOrgKey } from '#store/keys.ts';
@@ -116,6 +118,8 @@ describe('a key that serves no more', () => {
     credentials: createCredentialStore(table),
     counters: createRateCounterStore(table),
     tokens: createTokens(async () => 'a secret of thirty-two characters', clock),
+    oidc: createOidcVerifier([], clock),
+    homes: createHomes(),
     clock,
     rateFactor: 1000,
   };

@@ -1,7 +1,9 @@
 import { SignJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { authorize } from '#functions/authorizer/authorize.ts';
+import { createHomes } from '#functions/authorizer/homes.ts';
 import { orgOfPath, readCredential } from '#functions/authorizer/identify.ts';
+import { createOidcVerifier } from '#shared/security/oidc.ts';
 import { createTokens } from '#shared/security/tokens.ts';
 import { createCredentialStore } from '#store/credentials.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
@@ -17,7 +19,15 @@ const { table, requestsOf } = countedTable();
 const clock = { at: NOON, now: () => clock.at };
 const credentials = createCredentialStore(table);
 const tokens = createTokens(async () => SECRET, clock);
-const dependencies = { credentials, counters: createRateCounterStore(table), tokens, clock, rateFactor: 1 };
+const dependencies = {
+  credentials,
+  counters: createRateCounterStore(table),
+  tokens,
+  oidc: createOidcVerifier([], clock),
+  homes: createHomes(),
+  clock,
+  rateFactor: 1,
+};
 
 let org: TestOrganization;
 let key: string;

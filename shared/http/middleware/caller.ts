@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#contract/errors.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import type { Caller } from '../caller.ts';
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'Missing or invalid credentials',
@@ -9,6 +9,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   token_invalid: 'The token is malformed, revoked or has an invalid signature',
   api_key_revoked: 'The API key was revoked',
   api_key_expired: 'The API key has expired',
+  service_unavailable: 'The credential can’t be checked now: retry after 30 seconds',
 };
 
 /**
@@ -22,7 +23,11 @@ export function caller(): ChainMiddleware {
       const told = event.requestContext.authorizer?.lambda;
       if (!told?.caller) {
         const code = told?.refusal ?? 'unauthorized';
-        throw new ServiceError(code, MESSAGES[code] ?? 'Missing or invalid credentials');
+        throw new ServiceError(
+          code,
+          MESSAGES[code] ?? 'Missing or invalid credentials',
+          code === 'service_unavailable' ? { retryAfter: 30 } : {},
+        );
       }
       // Written by our own authorizer, a moment ago.
       state.caller = JSON.parse(told.caller) as Caller;

@@ -1,8 +1,8 @@
 import { ERRORS } from '#contract/errors.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
 import { logError } from '#shared/log.ts';
-import type { ChainMiddleware } from '../chain.ts';
 import { rateHeaders, renderError } from '../render.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 import { HttpValidationError } from '../validation.ts';
 
 /** Renders whatever was thrown, and puts the headers of every response on: errors and answers alike. */

@@ -1,6 +1,6 @@
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import { ServiceError } from '#domain/errors.ts';
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 import { HttpValidationError } from '../validation.ts';
 
 /** Enough for every JSON body of the API; reports have their own way in. */

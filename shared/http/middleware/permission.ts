@@ -1,6 +1,6 @@
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { allows } from '#domain/permissions.ts';
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 
 /** Default-deny: the operation's declared permission against what the caller holds. */
 export function permission(): ChainMiddleware {

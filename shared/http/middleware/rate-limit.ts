@@ -1,6 +1,6 @@
 import { ServiceError } from '#domain/errors.ts';
 import type { RateWindow } from '../caller.ts';
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 
 /** Refuses what the authorizer counted as too much. Where counting failed, the request passes (design 4). */
 export function rateLimit(): ChainMiddleware {

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid';
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 
 /** Opens the request: gives it its `req_<id>` and the state that the rest of the chain fills. */
 export function requestId(): ChainMiddleware {

@@ -1,6 +1,6 @@
 import type { Operation } from '#contract/operation.ts';
 import { ServiceError } from '#domain/errors.ts';
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 import type { createRouter } from '../router.ts';
 
 type Router = ReturnType<typeof createRouter<Operation>>;

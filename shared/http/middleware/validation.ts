@@ -1,4 +1,4 @@
-import type { ChainMiddleware } from '../chain.ts';
+import type { ChainMiddleware } from '../request-state.ts';
 import { validate } from '../validation.ts';
 
 /** Operations see valid input only. */

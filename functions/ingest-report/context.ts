@@ -1,0 +1,60 @@
+import { type Clock, timestamp } from '#domain/clock.ts';
+import { findingId } from '#domain/ids.ts';
+import type { IngestStep } from '#events/pipeline.ts';
+import type { ReportBucket } from '#shared/report-bucket.ts';
+import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import type { AssetRecord, AssetStore } from '#store/assets.ts';
+import type { FindingRecord } from '#store/finding-record.ts';
+import type { FindingWriteStore } from '#store/finding-writes.ts';
+import type { ManifestStore } from '#store/manifests.ts';
+import type { RunRecord, RunRef, RunStore } from '#store/runs.ts';
+import type { ScanStore } from '#store/scans.ts';
+
+export interface IngestDependencies {
+  readonly scans: ScanStore;
+  readonly runs: RunStore;
+  readonly assets: AssetStore;
+  readonly manifests: ManifestStore;
+  readonly writes: FindingWriteStore;
+  readonly bucket: ReportBucket;
+  readonly clock: Clock;
+}
+
+/** What one (scanner, report) of a run is ingested with. */
+export interface IngestContext {
+  readonly ref: RunRef;
+  readonly run: RunRecord;
+  readonly asset: AssetRecord;
+  readonly scanner: IngestStep['scanner'];
+  readonly at: number;
+}
+
+/** Another run is ingesting the same (asset, scanner): the state machine tries again. */
+export class ManifestBusy extends Error {
+  override readonly name = 'ManifestBusy';
+}
+
+/** The record of a finding that nobody has seen before. */
+export function newFinding({ ref, scanner, at }: IngestContext, reported: ReportedFinding): FindingRecord {
+  const now = timestamp(at);
+  return {
+    ...reported,
+    cwe: [...reported.cwe],
+    id: findingId(ref.orgId, ref.assetId, scanner, reported.fingerprint),
+    org_id: ref.orgId,
+    asset_id: ref.assetId,
+    status: 'open',
+    first_seen_scan_id: ref.scanId,
+    last_seen_scan_id: ref.scanId,
+    resolved_by_scan_id: null,
+    created_at: now,
+    updated_at: now,
+    resolved_at: null,
+    assignee: null,
+    notes: null,
+    suppression: null,
+    priority: null,
+    owner: null,
+    policy_results: [],
+  };
+}
