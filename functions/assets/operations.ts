@@ -27,10 +27,9 @@ export const assetOperations: Implementations<typeof assets.operations, AssetDep
   async listRepositories({ caller, query }, dependencies) {
     const entries = await dependencies.assets.listEntries(caller.orgId);
     const chosen = sortEntries(entries, 'name').filter((entry) => inProject(entry, query.project_id));
-    const rows = await readWithCounts(
+    const rows = await dependencies.assets.getManyWithCounts(
       caller.orgId,
       wholeOrPage(chosen, query).map((entry) => entry.id),
-      dependencies,
     );
     return rows.map(({ record, counts }) => presentRepository(record, counts));
   },
@@ -91,10 +90,9 @@ export const assetOperations: Implementations<typeof assets.operations, AssetDep
       (entry) => inProject(entry, query.project_id) && (!query.type || entry.type === query.type),
     );
     const { slice, pagination } = pageOf(sortEntries(chosen, query.sort), query.page, query.per_page);
-    const rows = await readWithCounts(
+    const rows = await dependencies.assets.getManyWithCounts(
       caller.orgId,
       slice.map((entry) => entry.id),
-      dependencies,
     );
     return { data: rows.map(({ record, counts }) => presentAsset(record, counts)), pagination };
   },
@@ -140,16 +138,6 @@ function inProject(
   projectId: string | undefined,
 ): boolean {
   return projectId === undefined || entry.project_id === projectId || entry.sub_project_id === projectId;
-}
-
-async function readWithCounts(
-  orgId: string,
-  ids: readonly string[],
-  { assets, counters }: AssetDependencies,
-) {
-  const [records, counts] = await Promise.all([assets.getMany(orgId, ids), counters.readAssets(orgId, ids)]);
-  const countsOf = new Map(ids.map((id, index) => [id, counts[index] ?? NO_FINDINGS]));
-  return records.map((record) => ({ record, counts: countsOf.get(record.id) ?? NO_FINDINGS }));
 }
 
 /** A repository is cloned from its URL; an image or another asset is just named by it. */

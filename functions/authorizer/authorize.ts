@@ -81,7 +81,7 @@ async function identifyAndCount(
     const email = await readToken(() => oidc.verify(credential.value));
     if (isRefused(email)) return refused(request, email.refusal, dependencies);
     const identity = await identifyExternal(email, pathOrgId, credentials, homes);
-    return { identity, rate: await count(request, identity.caller?.orgId ?? null, dependencies) };
+    return settle(identity, await count(request, identity.caller?.orgId ?? null, dependencies));
   }
 
   const claims = await readToken(() => tokens.verifyAccess(credential.value));

@@ -44,13 +44,18 @@ export const findingOperations: Implementations<typeof findings.operations, Find
         matchesFilter(record, filter),
       );
       const { slice, pagination } = pageOf(sortFindings(held, query.sort), query.page, query.per_page);
-      return { data: await presentFindings(caller.orgId, slice, findings, now), pagination };
+      return { data: presentFindings(await findings.readContext(caller.orgId, slice), now), pagination };
     }
     const skip = (query.page - 1) * query.per_page;
-    const { ids, total } = await findings.listIds(caller.orgId, filter, query.sort, skip, query.per_page);
-    const records = await findings.getMany(caller.orgId, ids);
+    const { total, ...page } = await findings.listPage(
+      caller.orgId,
+      filter,
+      query.sort,
+      skip,
+      query.per_page,
+    );
     return {
-      data: await presentFindings(caller.orgId, records, findings, now),
+      data: presentFindings(page, now),
       pagination: { page: query.page, per_page: query.per_page, total },
     };
   },
@@ -78,7 +83,7 @@ export const findingOperations: Implementations<typeof findings.operations, Find
   async getFinding({ caller, params }, { findings, clock }) {
     const record = await findings.get(caller.orgId, params.finding_id);
     if (!record) throw notFound('finding');
-    const [shown] = await presentFindings(caller.orgId, [record], findings, clock.now());
+    const [shown] = presentFindings(await findings.readContext(caller.orgId, [record]), clock.now());
     if (!shown) throw notFound('finding');
     return shown;
   },

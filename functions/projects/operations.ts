@@ -6,7 +6,7 @@ import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { presentAsset } from '#shared/presenters/asset.ts';
 import { presentProject, presentProjectRead } from '#shared/presenters/project.ts';
-import { type AssetRecord, placementIn } from '#store/assets.ts';
+import { type AssetRecord, type AssetStore, placementIn } from '#store/assets.ts';
 import {
   addProject,
   addSubProject,
@@ -87,20 +87,19 @@ export const projectOperations: Implementations<typeof projects.operations, Proj
     return presentProject(await addSubProject(input, dependencies), NO_FINDINGS);
   },
 
-  async listProjectAssets({ caller, params, query }, { projects, assets, counters }) {
-    const [, entries] = await Promise.all([
-      projects.require(caller.orgId, params.project_id),
-      assets.listEntries(caller.orgId),
-    ]);
+  async listProjectAssets({ caller, params, query }, { projects, assets }) {
+    const entries = await assets.listEntries(caller.orgId);
     const inside = entries.filter(
       (entry) => entry.project_id === params.project_id || entry.sub_project_id === params.project_id,
     );
+    // Assets prove their project: it can't be deleted before they leave it.
+    if (inside.length === 0) await projects.require(caller.orgId, params.project_id);
     const { slice, pagination } = pageOf(sortEntries(inside, query.sort), query.page, query.per_page);
     const ids = slice.map((entry) => entry.id);
-    return { data: await presentAssets(caller.orgId, ids, { assets, counters }), pagination };
+    return { data: await presentAssets(caller.orgId, ids, assets), pagination };
   },
 
-  async assignProjectAssets(input, { projects, assets, counters, clock }) {
+  async assignProjectAssets(input, { projects, assets, clock }) {
     const { caller, params, body } = input;
     const wanted = [...new Set(body.asset_ids)];
     const [project, held] = await Promise.all([
@@ -113,7 +112,7 @@ export const projectOperations: Implementations<typeof projects.operations, Proj
     for (const asset of held)
       moved.push(await assets.place(caller.orgId, asset, placementIn(project), attributionOf(input, clock)));
     const ids = moved.map((asset) => asset.id);
-    const data = await presentAssets(caller.orgId, ids, { assets, counters });
+    const data = await presentAssets(caller.orgId, ids, assets);
     return { data, pagination: { page: 1, per_page: 100, total: data.length } };
   },
 };
@@ -138,12 +137,7 @@ async function listPage(
   return { data: rows.map(({ record, counts }) => presentProject(record, counts)), pagination };
 }
 
-async function presentAssets(
-  orgId: string,
-  ids: readonly string[],
-  { assets, counters }: Pick<ProjectDependencies, 'assets' | 'counters'>,
-) {
-  const [records, counts] = await Promise.all([assets.getMany(orgId, ids), counters.readAssets(orgId, ids)]);
-  const countsOf = new Map(ids.map((id, index) => [id, counts[index] ?? NO_FINDINGS]));
-  return records.map((record) => presentAsset(record, countsOf.get(record.id) ?? NO_FINDINGS));
+async function presentAssets(orgId: string, ids: readonly string[], assets: AssetStore) {
+  const rows = await assets.getManyWithCounts(orgId, ids);
+  return rows.map(({ record, counts }) => presentAsset(record, counts));
 }

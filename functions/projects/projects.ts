@@ -112,10 +112,9 @@ export async function chooseEntries(
   teamId: string | undefined,
   { projects }: ProjectDependencies,
 ): Promise<ProjectEntry[]> {
-  const [entries] = await Promise.all([
-    projects.listEntries(orgId, parentId),
-    parentId === null ? null : projects.require(orgId, parentId),
-  ]);
+  const entries = await projects.listEntries(orgId, parentId);
+  // Entries prove their parent: it can't be deleted before them.
+  if (parentId !== null && entries.length === 0) await projects.require(orgId, parentId);
   return teamId === undefined ? entries : entries.filter((entry) => entry.team_id === teamId);
 }
 

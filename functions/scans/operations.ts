@@ -67,36 +67,31 @@ export const scanOperations: Implementations<typeof scans.operations, ScanDepend
   },
 
   async getScanSummary({ caller, params }, dependencies) {
-    await dependencies.scans.require(caller.orgId, params.scan_id);
     return summarize(await countReported(caller.orgId, params.scan_id, dependencies));
   },
 
   async listScanFindings({ caller, params, query }, dependencies) {
-    const { scans, findings, clock } = dependencies;
-    await scans.require(caller.orgId, params.scan_id);
     const skip = (query.page - 1) * query.per_page;
-    const page = { skip, take: query.per_page };
-    const { records, total } = await listReported(
+    const wanted = { skip, take: query.per_page };
+    const { total, ...page } = await listReported(
       caller.orgId,
       params.scan_id,
       query,
       query.sort,
-      page,
+      wanted,
       dependencies,
     );
     return {
-      data: await presentFindings(caller.orgId, records, findings, clock.now()),
+      data: presentFindings(page, dependencies.clock.now()),
       pagination: { page: query.page, per_page: query.per_page, total },
     };
   },
 
   async listScanRuns({ caller, params, query }, { scans, runs }) {
-    await scans.require(caller.orgId, params.scan_id);
-    const { slice, pagination } = pageOf(
-      await runs.listAll(caller.orgId, params.scan_id),
-      query.page,
-      query.per_page,
-    );
+    const all = await runs.listAll(caller.orgId, params.scan_id);
+    // A scan that has runs exists; one without may be waiting, or not be there.
+    if (all.length === 0) await scans.require(caller.orgId, params.scan_id);
+    const { slice, pagination } = pageOf(all, query.page, query.per_page);
     return { data: slice.map(presentRun), pagination };
   },
 

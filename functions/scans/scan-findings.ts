@@ -1,12 +1,20 @@
 import { type CellCounts, cellKey } from '#domain/cells.ts';
+import { timestamp } from '#domain/clock.ts';
 import type { ManifestEntry } from '#domain/manifest.ts';
 import type { Scanner, Severity } from '#domain/vocabulary.ts';
-import type { FindingRecord } from '#store/finding-record.ts';
-import { type FindingSort, type FindingStore, sortFindings } from '#store/findings.ts';
+import {
+  type FindingPage,
+  type FindingRef,
+  type FindingSort,
+  type FindingStore,
+  sortFindings,
+} from '#store/findings.ts';
 import type { ManifestStore } from '#store/manifests.ts';
 import type { RunRecord, RunStore } from '#store/runs.ts';
+import type { ScanStore } from '#store/scans.ts';
 
 interface Dependencies {
+  readonly scans: ScanStore;
   readonly runs: RunStore;
   readonly manifests: ManifestStore;
   readonly findings: FindingStore;
@@ -17,7 +25,7 @@ interface Wanted {
   readonly scanner?: readonly Scanner[] | undefined;
 }
 
-type Reported = Pick<ManifestEntry, 'id' | 'severity'> & { readonly created_at: string };
+type Reported = FindingRef & Pick<ManifestEntry, 'severity'> & { readonly created_at: string };
 
 /**
  * What a scan reported: on the default branch the manifests that it left behind refer to the
@@ -30,23 +38,14 @@ export async function listReported(
   sort: FindingSort,
   page: { skip: number; take: number },
   dependencies: Dependencies,
-): Promise<{ records: FindingRecord[]; total: number }> {
-  const { findings } = dependencies;
+): Promise<FindingPage & { total: number }> {
   const { entries, own } = await readReported(orgId, scanId, wanted, dependencies);
-  const ownById = new Map(own.map((record) => [record.id, record]));
-  const all: Reported[] = [...entries, ...own].filter(
-    (entry) => !wanted.severity || wanted.severity.includes(entry.severity),
-  );
+  const all: Reported[] = [
+    ...entries,
+    ...own.map((record) => ({ ...record, assetId: record.asset_id, record })),
+  ].filter((entry) => !wanted.severity || wanted.severity.includes(entry.severity));
   const slice = sortFindings(all, sort).slice(page.skip, page.skip + page.take);
-  const shared = await findings.getMany(
-    orgId,
-    slice.map((entry) => entry.id).filter((id) => !ownById.has(id)),
-  );
-  const sharedById = new Map(shared.map((record) => [record.id, record]));
-  const records = slice
-    .map((entry) => ownById.get(entry.id) ?? sharedById.get(entry.id))
-    .filter((record) => record !== undefined);
-  return { records, total: all.length };
+  return { ...(await dependencies.findings.readPage(orgId, slice)), total: all.length };
 }
 
 /** Counts of what a scan reported, by the status that each finding has now. */
@@ -73,20 +72,28 @@ async function readReported(
   orgId: string,
   scanId: string,
   wanted: Wanted,
-  { runs, manifests, findings }: Dependencies,
+  { scans, runs, manifests, findings }: Dependencies,
 ) {
   const held = await runs.listAll(orgId, scanId);
+  // A scan that has runs exists; one without may be waiting, or not be there.
+  if (held.length === 0) await scans.require(orgId, scanId);
   const refs = held.filter((run) => run.default_branch).flatMap((run) => manifestRefs(run, wanted));
   const [entries, own] = await Promise.all([
-    Promise.all(refs.map((ref) => manifests.readEntries(orgId, ref.assetId, ref.scanner, ref.chunks))),
+    Promise.all(
+      refs.map(async ({ assetId, scanner, chunks }) =>
+        (await manifests.readEntries(orgId, assetId, scanner, chunks)).map((entry) => ({
+          ...entry,
+          assetId,
+          scanner,
+          record: null,
+          created_at: timestamp(entry.createdAt),
+        })),
+      ),
+    ),
     held.some((run) => !run.default_branch) ? findings.listBranchFindings(orgId, scanId) : [],
   ]);
   return {
-    entries: entries.flat().map((entry) => ({
-      id: entry.id,
-      severity: entry.severity,
-      created_at: new Date(entry.createdAt).toISOString(),
-    })),
+    entries: entries.flat(),
     own: own.filter((record) => !wanted.scanner || wanted.scanner.includes(record.scanner)),
   };
 }

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Finding } from '#contract/schemas/records.ts';
 import { toOpaque } from '#domain/ids.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
-import type { FindingStore } from '#store/findings.ts';
+import type { FindingPage } from '#store/findings.ts';
 
 const DAY = 24 * 3600 * 1000;
 
@@ -14,19 +14,12 @@ interface Shown {
   readonly now: number;
 }
 
-/** Findings as Family B shows them, with what their assets and manifests know; one request. */
-export async function presentFindings(
-  orgId: string,
-  records: readonly FindingRecord[],
-  store: FindingStore,
-  now: number,
-): Promise<z.input<typeof Finding>[]> {
-  if (records.length === 0) return [];
-  const { assets, heads } = await store.readContext(orgId, records);
-  const placeOf = new Map(assets.map((asset) => [asset.id, asset]));
+/** Findings as Family B shows them, with what their assets and manifests know. */
+export function presentFindings({ records, context }: FindingPage, now: number): z.input<typeof Finding>[] {
+  const placeOf = new Map(context.assets.map((asset) => [asset.id, asset]));
   return records.map((record) => {
     const asset = placeOf.get(record.asset_id);
-    const seen = heads.get(`${record.asset_id}#${record.scanner}`);
+    const seen = context.heads.get(`${record.asset_id}#${record.scanner}`);
     return present(record, {
       project_id: textOrNull(asset?.project_id),
       sub_project_id: textOrNull(asset?.sub_project_id),

@@ -30,7 +30,7 @@ const ALGORITHMS = [
 const CLOCK_SKEW_SECONDS = 60;
 /** What a discovery document says is believed for an hour; keys for jose's ten minutes. */
 const DISCOVERY_MS = 3_600_000;
-/** An issuer that does not answer is left alone for this long, so that requests do not queue up for it. */
+/** An issuer that does not answer, or wrongly, is left alone for this long, so that requests do not queue up for it. */
 const REST_MS = 10_000;
 /** Documents of issuers are a few kilobytes. */
 const MAX_DOCUMENT_CHARACTERS = 1024 * 1024;
@@ -106,9 +106,8 @@ function createProvider(
     const keys = discover();
     const mine = { keys, until: clock.now() + DISCOVERY_MS };
     held = mine;
-    // A failure is not remembered here: how often it is tried again, the reader says.
     keys.catch(() => {
-      if (held === mine) held = null;
+      mine.until = clock.now() + REST_MS;
     });
     return keys;
   }

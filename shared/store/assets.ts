@@ -1,11 +1,19 @@
 import * as z from 'zod';
 import { ASSET_TYPES, CRITICALITIES } from '#contract/schemas/records.ts';
 import type { Attribution } from '#domain/actor.ts';
+import type { CellCounts } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { auditWrite } from './audit.ts';
-import type { CounterStore } from './counters.ts';
-import { assetEntriesPartition, assetEntryKey, assetKey, assetPlaceKey, foldName } from './keys.ts';
+import { type CounterStore, countsOf } from './counters.ts';
+import {
+  assetCountersKey,
+  assetEntriesPartition,
+  assetEntryKey,
+  assetKey,
+  assetPlaceKey,
+  foldName,
+} from './keys.ts';
 import { countWrite, type ProjectRecord } from './projects.ts';
 import type { Table, Write } from './table.ts';
 
@@ -72,6 +80,22 @@ export function createAssetStore(table: Table, counters: CounterStore) {
     async getMany(orgId: string, assetIds: readonly string[]): Promise<AssetRecord[]> {
       const items = await table.batchGet(assetIds.map((id) => assetKey(orgId, id)));
       return items.filter((item) => item !== null).map((item) => AssetRecord.parse(item));
+    },
+
+    /** The assets that exist of those asked for, with their counts; one request for each 50. */
+    async getManyWithCounts(
+      orgId: string,
+      assetIds: readonly string[],
+    ): Promise<{ record: AssetRecord; counts: CellCounts }[]> {
+      const items = await table.batchGet([
+        ...assetIds.map((id) => assetKey(orgId, id)),
+        ...assetIds.map((id) => assetCountersKey(orgId, id)),
+      ]);
+      return assetIds.flatMap((_, index) => {
+        const item = items[index];
+        const counts = countsOf(items[assetIds.length + index] ?? null);
+        return item ? [{ record: AssetRecord.parse(item), counts }] : [];
+      });
     },
 
     /** Every asset's slim entry: about 200 bytes each, so 5,000 a request. */

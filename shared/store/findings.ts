@@ -33,14 +33,42 @@ interface Position {
   readonly id: string;
   readonly cell: string;
   readonly createdAt: string;
+  /** Where the index tells it: it saves asking the finding. */
   readonly assetId: string | null;
+  /** The finding itself, where the index held it whole. */
+  readonly record: FindingRecord | null;
 }
+
+/** A page of findings in order, with what they are shown with. */
+export interface FindingPage {
+  readonly records: FindingRecord[];
+  readonly context: FindingContext;
+}
+
+/** The assets of findings, and by `asset#scanner` the scan that saw them last. */
+export interface FindingContext {
+  readonly assets: Item[];
+  readonly heads: ReadonlyMap<string, string | null>;
+}
+
+/** What is known of a finding before it is read. */
+export interface FindingRef {
+  readonly id: string;
+  readonly assetId: string | null;
+  readonly scanner: Scanner;
+  readonly record: FindingRecord | null;
+}
+
+/** Up to here a page is read whole from the index; deeper ones read keys first. */
+const READ_WHOLE = 200;
 
 /** One run of keys in an index: a cell of the organization, an asset or a CVE. */
 interface Source {
   readonly index: 'gsi1' | 'gsi2' | 'gsi3';
   readonly partition: string;
   readonly cell: string;
+  /** The asset that all of its findings are of. */
+  readonly assetId: string | null;
 }
 
 export type FindingStore = ReturnType<typeof createFindingStore>;
@@ -53,17 +81,24 @@ export function createFindingStore(table: Table, counters: CounterStore) {
     filter: FindingFilter,
     newestFirst: boolean,
     limit: number,
+    whole: boolean,
   ): Promise<Position[]> {
     const found: Position[] = [];
     let next: Item | undefined;
     do {
       const page = await table.queryPage({
         ...sourceQuery(source, filter),
+        ...(whole && { ProjectionExpression: undefined }),
         ScanIndexForward: !newestFirst,
         Limit: limit - found.length,
         ExclusiveStartKey: next,
       });
-      for (const item of page.items) found.push(parsePosition(String(item[`${source.index}sk`])));
+      for (const item of page.items)
+        found.push({
+          ...parsePosition(String(item[`${source.index}sk`])),
+          ...(source.assetId !== null && { assetId: source.assetId }),
+          record: whole ? parseFinding(item) : null,
+        });
       next = page.next;
     } while (next && found.length < limit);
     return found;
@@ -74,15 +109,20 @@ export function createFindingStore(table: Table, counters: CounterStore) {
     orgId: string,
     filter: FindingFilter,
   ): Promise<{ source: Source; count: number }[]> {
-    const sourcesOf = (index: Source['index'], partition: string, counts: CellCounts) =>
+    const sourcesOf = (
+      index: Source['index'],
+      partition: string,
+      assetId: string | null,
+      counts: CellCounts,
+    ) =>
       [...counts]
         .filter(([cell, count]) => count > 0 && matchesCell(parseCell(cell), filter))
-        .map(([cell, count]) => ({ source: { index, partition, cell }, count }));
+        .map(([cell, count]) => ({ source: { index, partition, cell, assetId }, count }));
     if (!filter.assetIds)
-      return sourcesOf('gsi1', findingsPartition(orgId), await counters.readOrganization(orgId));
+      return sourcesOf('gsi1', findingsPartition(orgId), null, await counters.readOrganization(orgId));
     const all = await counters.readAssets(orgId, filter.assetIds);
     return filter.assetIds.flatMap((assetId, index) =>
-      sourcesOf('gsi2', assetFindingsPartition(orgId, assetId), all[index] ?? new Map()),
+      sourcesOf('gsi2', assetFindingsPartition(orgId, assetId), assetId, all[index] ?? new Map()),
     );
   }
 
@@ -116,13 +156,21 @@ export function createFindingStore(table: Table, counters: CounterStore) {
       const wanted = toSkip + take - page.length;
       const newestFirst = sort !== 'created_at';
       const lists = await Promise.all(
-        group.map(({ source, count }) => positions(source, filter, newestFirst, Math.min(wanted, count))),
+        group.map(({ source, count }) =>
+          positions(
+            source,
+            filter,
+            newestFirst,
+            Math.min(wanted, count),
+            source.index === 'gsi1' && wanted <= READ_WHOLE,
+          ),
+        ),
       );
       page.push(...lists.flat().sort(byCreation(newestFirst)).slice(toSkip, wanted));
       toSkip = 0;
       if (page.length >= take) break;
     }
-    return { ids: page.slice(0, take).map((position) => position.id), total };
+    return { positions: page.slice(0, take), total };
   }
 
   /** A CVE's findings are few: its keys are read whole, filtered and counted. */
@@ -147,12 +195,76 @@ export function createFindingStore(table: Table, counters: CounterStore) {
       )
       .filter((position) => !assets || (position.assetId !== null && assets.has(position.assetId)))
       .sort(bySort(sort));
-    return { ids: matching.slice(skip, skip + take).map((position) => position.id), total: matching.length };
+    return { positions: matching.slice(skip, skip + take), total: matching.length };
   }
 
   async function getMany(orgId: string, ids: readonly string[]): Promise<FindingRecord[]> {
     const items = await table.batchGet(ids.map((id) => findingKey(orgId, id)));
     return items.filter((item) => item !== null).map(parseFinding);
+  }
+
+  async function listPositions(
+    orgId: string,
+    filter: FindingFilter,
+    sort: FindingSort,
+    skip: number,
+    take: number,
+  ) {
+    if (filter.assetIds?.length === 0) return { positions: [], total: 0 };
+    return filter.cveId === undefined
+      ? listByIndex(orgId, filter, sort, skip, take)
+      : listByCve(orgId, filter.cveId, filter, sort, skip, take);
+  }
+
+  /**
+   * Findings in the order of the references, those that are gone left out, with their assets and the heads
+   * of their manifests: one request where a reference tells its asset or brings its finding, else two.
+   */
+  async function readPage(orgId: string, refs: readonly FindingRef[]): Promise<FindingPage> {
+    const unknown = refs.filter((ref) => ref.record === null && ref.assetId === null);
+    const fetched = new Map(
+      (
+        await getMany(
+          orgId,
+          unknown.map(({ id }) => id),
+        )
+      ).map((record) => [record.id, record]),
+    );
+    const known = refs.map((ref) => {
+      const record = ref.record ?? fetched.get(ref.id) ?? null;
+      return { ...ref, record, assetId: record?.asset_id ?? ref.assetId };
+    });
+    const absent = known.filter((ref) => ref.record === null && ref.assetId !== null);
+    const assetIds = [...new Set(known.map(({ assetId }) => assetId))].filter((id) => id !== null);
+    const pairs = [
+      ...new Map(
+        known.flatMap((ref) =>
+          ref.assetId === null
+            ? []
+            : [[`${ref.assetId}#${ref.scanner}`, { assetId: ref.assetId, scanner: ref.scanner }] as const],
+        ),
+      ).entries(),
+    ];
+    const items = await table.batchGet([
+      ...absent.map(({ id }) => findingKey(orgId, id)),
+      ...assetIds.map((id) => assetKey(orgId, id)),
+      ...pairs.map(([, { assetId, scanner }]) => manifestKey(orgId, assetId, scanner)),
+    ]);
+    const [assetsFrom, headsFrom] = [absent.length, absent.length + assetIds.length];
+    for (const [index, { id }] of absent.entries()) {
+      const item = items[index];
+      if (item) fetched.set(id, parseFinding(item));
+    }
+    const heads = new Map(
+      pairs.map(([name], index) => {
+        const seen = items[headsFrom + index]?.last_scan_id;
+        return [name, typeof seen === 'string' ? seen : null] as const;
+      }),
+    );
+    return {
+      records: known.map((ref) => ref.record ?? fetched.get(ref.id)).filter((record) => record !== undefined),
+      context: { assets: items.slice(assetsFrom, headsFrom).filter((item) => item !== null), heads },
+    };
   }
 
   return {
@@ -186,10 +298,36 @@ export function createFindingStore(table: Table, counters: CounterStore) {
       skip: number,
       take: number,
     ): Promise<{ ids: string[]; total: number }> {
-      if (filter.assetIds?.length === 0) return { ids: [], total: 0 };
-      return filter.cveId === undefined
-        ? listByIndex(orgId, filter, sort, skip, take)
-        : listByCve(orgId, filter.cveId, filter, sort, skip, take);
+      const { positions, total } = await listPositions(orgId, filter, sort, skip, take);
+      return { ids: positions.map(({ id }) => id), total };
+    },
+
+    /** A page of findings with all that showing them needs, and the exact total; three requests for a usual page. */
+    async listPage(
+      orgId: string,
+      filter: FindingFilter,
+      sort: FindingSort,
+      skip: number,
+      take: number,
+    ): Promise<FindingPage & { total: number }> {
+      const { positions, total } = await listPositions(orgId, filter, sort, skip, take);
+      const refs = positions.map((position) => ({ ...position, scanner: parseCell(position.cell).scanner }));
+      return { ...(await readPage(orgId, refs)), total };
+    },
+
+    readPage,
+
+    /** Findings that are at hand, with what they are shown with; one request. */
+    async readContext(orgId: string, records: readonly FindingRecord[]): Promise<FindingPage> {
+      return readPage(
+        orgId,
+        records.map((record) => ({
+          id: record.id,
+          assetId: record.asset_id,
+          scanner: record.scanner,
+          record,
+        })),
+      );
     },
 
     /** Findings of a scan of another branch, which belong to that scan alone. */
@@ -200,28 +338,6 @@ export function createFindingStore(table: Table, counters: CounterStore) {
         ConsistentRead: true,
       });
       return items.map(parseFinding);
-    },
-
-    /** What a page of findings is shown with: their assets, and the manifests that know who saw them last; one request. */
-    async readContext(
-      orgId: string,
-      records: readonly FindingRecord[],
-    ): Promise<{ assets: Item[]; heads: Map<string, string | null> }> {
-      const assetIds = [...new Set(records.map((record) => record.asset_id))];
-      const pairs = [
-        ...new Map(records.map((record) => [`${record.asset_id}#${record.scanner}`, record])).entries(),
-      ];
-      const items = await table.batchGet([
-        ...assetIds.map((id) => assetKey(orgId, id)),
-        ...pairs.map(([, record]) => manifestKey(orgId, record.asset_id, record.scanner)),
-      ]);
-      const heads = new Map(
-        pairs.map(([name], index) => {
-          const seen = items[assetIds.length + index]?.last_scan_id;
-          return [name, typeof seen === 'string' ? seen : null];
-        }),
-      );
-      return { assets: items.slice(0, assetIds.length).filter((item) => item !== null), heads };
     },
   };
 }
@@ -265,7 +381,7 @@ function sourceQuery(source: Source, filter: FindingFilter) {
 
 function parsePosition(sortKey: string): Position {
   const [cell = '', createdAt = '', id = '', assetId = null] = sortKey.split('#');
-  return { cell, createdAt, id, assetId };
+  return { cell, createdAt, id, assetId, record: null };
 }
 
 function matchesCell(cell: Cell, filter: FindingFilter): boolean {

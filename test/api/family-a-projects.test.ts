@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assets } from '#contract/operations/assets.ts';
+import { organizations } from '#contract/operations/organizations.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
-import { orgKey, teamKey } from '#store/keys.ts';
+import { auditPartition } from '#store/keys.ts';
 import { request } from '#test/harness/http.ts';
 import {
   connect,
@@ -26,18 +27,16 @@ const create = (name: string, team_id?: string) =>
     body: { name, ...(team_id && { team_id }) },
   });
 
-/** A team's item, as far as a project looks at it. */
-async function addTeam(orgId: string): Promise<string> {
-  const id = randomUUID();
-  await testTable().transact([{ Put: { Item: { ...teamKey(orgId, id), id } } }]);
-  return id;
+async function addTeam({ client, orgId }: TestOrganization): Promise<string> {
+  const body = { name: randomUUID() };
+  return (await client.call(organizations.operations.createTeam, { params: { org_id: orgId }, body })).id;
 }
 
-/** The newest audit entries of the organization first. */
+/** Audit entries of the organization, the newest first. */
 async function audited(orgId: string) {
   return testTable().queryAll({
     KeyConditionExpression: 'pk = :audit',
-    ExpressionAttributeValues: { ':audit': `${orgKey(orgId).pk}#AUDIT` },
+    ExpressionAttributeValues: { ':audit': auditPartition(orgId) },
     ScanIndexForward: false,
   });
 }
@@ -160,7 +159,7 @@ describe('projects of an organization', () => {
 
   it('leave an audit entry for each change, with before and after', async () => {
     const own = await createTestOrganization();
-    const team = await addTeam(own.orgId);
+    const team = await addTeam(own);
     const params = { org_id: own.orgId };
     const made = await own.client.call(operations.createOrgProject, { params, body: { name: 'Old' } });
     const own_project = { ...params, project_id: made.id };
@@ -186,7 +185,7 @@ describe('the team of a project', () => {
   it('is set, changed, cleared, and what lists are filtered by', async () => {
     const own = await createTestOrganization();
     const params = { org_id: own.orgId };
-    const [red, blue] = [await addTeam(own.orgId), await addTeam(own.orgId)];
+    const [red, blue] = [await addTeam(own), await addTeam(own)];
     const listed = async (team_id: string) =>
       (await own.client.call(operations.listOrgProjects, { params, query: { team_id } })).map(({ id }) => id);
     const flat = async (team: string) =>
@@ -222,9 +221,23 @@ describe('the team of a project', () => {
     expect(await listed(blue)).toEqual([]);
   });
 
+  it('cannot be deleted while projects belong to it', async () => {
+    const team = await addTeam(org);
+    const [kept, moved] = [await create('Kept by a team', team), await create('Moved to a team')];
+    await org.client.call(operations.updateOrgProject, { params: at(moved.id), body: { team_id: team } });
+    const deleteTeam = () =>
+      org.client.call(organizations.operations.deleteTeam, { params: { ...inOrg(), team_id: team } });
+    await expect(deleteTeam()).rejects.toMatchObject({ status: 409, code: 'cannot_delete' });
+    await org.client.call(operations.deleteOrgProject, { params: at(kept.id) });
+    await expect(deleteTeam()).rejects.toMatchObject({ code: 'cannot_delete' });
+    await org.client.call(operations.updateOrgProject, { params: at(moved.id), body: { team_id: null } });
+    await deleteTeam();
+    await expect(create('Too late', team)).rejects.toMatchObject({ status: 422 });
+  });
+
   it('must be one of the organization: the field’s 422 in A, 404 in B', async () => {
     const other = await createTestOrganization();
-    const foreign = await addTeam(other.orgId);
+    const foreign = await addTeam(other);
     const made = await create('Teamless');
     const paths = [
       ['POST', `/api/orgs/${org.orgId}/projects`],

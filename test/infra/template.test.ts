@@ -255,6 +255,20 @@ describe('what holds data', () => {
 });
 
 describe('what a deployment can choose', () => {
+  it('has its identity providers reach the authorizer, from text or from cdk.json', () => {
+    const issuers = [{ issuer: 'https://id.example.com/tenant', audience: 'aspm' }];
+    const settingOf = (context: Record<string, unknown>) =>
+      Object.values(synthesize(context).template.findResources('AWS::Lambda::Function'))
+        .map(({ Properties }) => Properties.Environment?.Variables?.ASPM_OIDC_ISSUERS)
+        .filter((value) => value !== undefined);
+    expect(settingOf({})).toEqual(['[]']);
+    expect(settingOf({ oidcIssuers: issuers })).toEqual([JSON.stringify(issuers)]);
+    expect(settingOf({ oidcIssuers: JSON.stringify(issuers) })).toEqual([JSON.stringify(issuers)]);
+    expect(() =>
+      synthesize({ oidcIssuers: '[{"issuer":"http://id.example.com","audience":"a"}]' }),
+    ).toThrow();
+  });
+
   it('is checked before anything is made', () => {
     expect(() => synthesize({ defaultTier: 'gold' })).toThrow();
     expect(() => synthesize({ alarmEmail: 'nobody' })).toThrow();

@@ -3,16 +3,18 @@ import { WEBHOOK_EVENTS } from '#domain/vocabulary.ts';
 import { Timestamp, text, Uuid } from './common.ts';
 
 /** An address that the service calls. What it holds is shown again, so credentials have no place in it. */
-const HttpUrl = text(2000).refine((value) => {
-  const url = URL.parse(value);
-  return (
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    url.username === '' &&
-    url.password === '' &&
-    url.hash === ''
-  );
-}, 'must be an http or https URL without credentials and fragment');
+const HttpUrl = text(2000)
+  .refine((value) => {
+    const url = URL.parse(value);
+    return (
+      url !== null &&
+      /^https?:$/.test(url.protocol) &&
+      url.username === '' &&
+      url.password === '' &&
+      url.hash === ''
+    );
+  }, 'must be an http or https URL without credentials and fragment')
+  .meta({ format: 'uri' });
 
 const github = { account: text(100).nullable() };
 const jira = {

@@ -57,7 +57,7 @@ export const CurrentUser = z
 /** Days from first detection to the due date; null: no due date. */
 const Days = z.int().min(1).max(3650).nullable();
 export const SlaDays = z.object({ critical: Days, high: Days, medium: Days, low: Days, info: Days });
-export const OrgSettings = z.object({
+const OrgSettings = z.object({
   sla_days: SlaDays,
   scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
   auto_resolve: z.boolean(),

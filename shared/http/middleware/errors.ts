@@ -33,11 +33,13 @@ export function errors(): ChainMiddleware {
 /** Family A answers what the body names and nobody has with the field's 422, as any other wrong value. */
 function asDetail(error: unknown): unknown {
   if (!(error instanceof UnknownReference)) return error;
-  return new HttpValidationError(
+  const refusal = new HttpValidationError(
     (error.details ?? []).map(({ field, message }) => ({
       loc: ['body', ...field.split('.')],
       msg: message,
       type: 'value_error',
     })),
   );
+  // Where it happened is what `verbose` tells.
+  return Object.assign(refusal, { stack: error.stack });
 }
