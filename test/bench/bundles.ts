@@ -45,6 +45,7 @@ const EXAMPLES: Record<string, string> = {
   DISPATCH_QUEUE_URL: 'https://queue.example.com/dispatch',
   REPORT_BUCKET_URL: 'https://reports.s3.eu-west-1.amazonaws.com',
   ASPM_DEFAULT_TIER: 'free',
+  ASPM_OIDC_ISSUERS: '[]',
   ASPM_RATE_LIMIT_FACTOR: '1',
   ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
   ASPM_ALLOW_PRIVATE_ADDRESSES: '0',

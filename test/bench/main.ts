@@ -1,12 +1,13 @@
 import { bundles } from './bundles.ts';
 import { pipeline } from './pipeline.ts';
+import { requests } from './requests.ts';
 import { start } from './start.ts';
 
 /**
  * `npm run bench [NAME…]`: prints figures, and how each was taken. They hold for the machine and the
  * moment; compare within one run.
  */
-const BENCHES = { start, bundles, pipeline };
+const BENCHES = { start, bundles, pipeline, requests };
 type Name = keyof typeof BENCHES;
 
 const asked = process.argv.slice(2);
