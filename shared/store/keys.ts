@@ -187,6 +187,7 @@ export const singlePartitions = (orgId: string): string[] => [
     'RUNREFS',
     'WAITING',
     'COUNT',
+    'INTEGRATIONS',
     'INTEGRATIONNAMES',
   ].map((name) => `${org(orgId)}#${name}`),
   ratePartition(orgId),

@@ -4,6 +4,7 @@ import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
 import { findings } from '#contract/operations/findings.ts';
+import { integrations } from '#contract/operations/integrations.ts';
 import { organizations as group } from '#contract/operations/organizations.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque } from '#domain/ids.ts';
@@ -80,6 +81,14 @@ async function fill(org: TestOrganization): Promise<void> {
   await org.client.call(operations.addProjectMember, {
     params: { ...params, project_id: fromOpaque('project', sub.id) ?? '' },
     body: { user_id },
+  });
+  await org.client.call(integrations.operations.createIntegration, {
+    params,
+    body: {
+      type: 'webhook',
+      name: 'Hook',
+      config: { url: 'https://example.com/hook', events: ['scan.completed'] },
+    },
   });
   const assetId = await addRepository(org, pathToFileURL(repository.path).href);
   await org.client.call(projects.operations.assignProjectAssets, {

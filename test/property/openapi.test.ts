@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { ERRORS, type ErrorCode } from '#contract/errors.ts';
 import { operations } from '#contract/index.ts';
 import { errorsOf, type Operation } from '#contract/operation.ts';
+import { fromOpaque } from '#domain/ids.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
@@ -39,9 +40,8 @@ const HttpValidationErrorBody = z.object({
     .min(1),
 });
 
-/** They end what the other requests need, or start what would go on after them: each has its own place. */
+/** Each of its requests gets a session of its own to end. */
 const ENDS_SESSIONS = ['logout'];
-const STARTS_SCANS = /^(?:create|trigger|start)?(?:scan|createScan)/i;
 
 interface Place {
   readonly org: TestOrganization;
@@ -52,7 +52,7 @@ interface Place {
 let described: Map<string, DescribedOperation>;
 let components: Record<string, JsonSchema>;
 let main: Place;
-/** Without an asset, so that a scan that is asked for has nothing to scan. */
+/** For everything about scans: without an asset, so that what is asked for has nothing to scan. */
 let barren: Place;
 const seen = { operations: 0, requests: 0, statuses: new Map<number, number>() };
 
@@ -68,8 +68,7 @@ beforeAll(async () => {
       .map((operation) => [operation.operationId, operation]),
   );
   main = await furnish(await createTestOrganization());
-  const empty = await createTestOrganization();
-  barren = { org: empty, key: (await empty.withKey('admin')).key, known: { org_id: [empty.orgId] } };
+  barren = await startScan(await createTestOrganization());
 });
 
 /** One record of each kind, so that requests reach further than to a 404. */
@@ -118,8 +117,24 @@ async function furnish(org: TestOrganization): Promise<Place> {
   return { org, key, known: Object.fromEntries(there.filter(([, ids]) => ids.length > 0)) };
 }
 
+/** An organization with a scan of nothing. */
+async function startScan(org: TestOrganization): Promise<Place> {
+  const { key } = await org.withKey('admin');
+  const body = { scope: 'organization', scanners: ['semgrep'] };
+  const scan = await request('POST', '/api/scans', { key, body });
+  const known = {
+    org_id: [org.orgId],
+    ...(typeof scan.body.id === 'string' && { scan_id: [uuidOf(scan.body.id)] }),
+  };
+  return { org, key, known };
+}
+
+function uuidOf(id: string): string {
+  return fromOpaque('scan', id) ?? id;
+}
+
 function placeOf(operation: Operation): Place {
-  if (STARTS_SCANS.test(operation.id) || /\/scan(?:-all|-runs)?$/.test(operation.path)) return barren;
+  if (/\/(?:scans|scan|scan-all|scan-runs)(?:\/|$)/.test(operation.path)) return barren;
   return main;
 }
 

@@ -78,7 +78,7 @@ const ODD_STRINGS = [
   '%00',
   '%zz',
   "'; DROP TABLE findings; --",
-  '${7*7}',
+  '{{7*7}}',
   '<script>',
   '#',
   'ORG#',
@@ -208,7 +208,9 @@ class Generator {
       { weight: 1, arbitrary: fc.tuple(oddString, oddString).map((pair) => [pair]) },
     );
     return fc.tuple(...pairs, surplus).map((all) => {
-      const text = new URLSearchParams(all.flat().map(([name, value]) => [name, value])).toString();
+      const text = new URLSearchParams(
+        all.flat().map(([name = '', value = '']): [string, string] => [name, value]),
+      ).toString();
       return text === '' ? '' : `?${text}`;
     });
   }
@@ -279,8 +281,10 @@ class Generator {
   #string(schema: JsonSchema, name: string): fc.Arbitrary<string> {
     const kind = KIND_OF_NAME[name];
     if (name in this.#known || kind) {
+      const own = this.#known[name] ?? [];
       const ids = fc.oneof(
-        { weight: 5, arbitrary: fc.constantFrom(...(this.#known[name] ?? ['']), anyKnown(this.#known)) },
+        { weight: 8, arbitrary: own.length > 0 ? fc.constantFrom(...own) : anyUuid },
+        { weight: 1, arbitrary: fc.constant(anyKnown(this.#known)) },
         { weight: 1, arbitrary: anyUuid },
       );
       const isOpaque = this.#family === 'B' && kind !== undefined && schema.format !== 'uuid';
