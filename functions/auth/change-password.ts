@@ -1,6 +1,6 @@
 import type { Attribution } from '#domain/actor.ts';
 import { ServiceError } from '#domain/errors.ts';
-import { passwordProblems } from '#shared/security/password-policy.ts';
+import { refuseWeakPassword } from '#shared/security/password-policy.ts';
 import { hashPassword, verifyPassword } from '#shared/security/passwords.ts';
 import { type AuthDependencies, organizationsOf } from './sign-in.ts';
 
@@ -29,13 +29,4 @@ export async function changePassword(
   }
   refuseWeakPassword('new_password', passwords.new_password, user);
   await sessions.changePassword(user, await hashPassword(passwords.new_password), orgIds, attribution);
-}
-
-function refuseWeakPassword(field: string, password: string, owner: { email: string; name: string }): void {
-  const details = passwordProblems(password, owner).map((problem) => ({
-    field,
-    message: `${field} ${problem}`,
-  }));
-  const [first] = details;
-  if (first) throw new ServiceError('validation_error', first.message, { details });
 }

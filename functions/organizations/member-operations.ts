@@ -5,6 +5,7 @@ import { toOpaque } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries } from '#http/paging.ts';
+import { refuseWeakPassword } from '#shared/security/password-policy.ts';
 import { hashPassword } from '#shared/security/passwords.ts';
 import type { Member } from '#store/members.ts';
 import type { OrganizationDependencies } from './dependencies.ts';
@@ -66,6 +67,7 @@ export const memberOperations: Implementations<Operations, OrganizationDependenc
   async createUser(input, { organizations, clock, ids }) {
     const { caller, body } = input;
     const attribution = attributionOf(input, clock);
+    if (body.password) refuseWeakPassword('password', body.password, body);
     const user = {
       id: ids.next(),
       email: body.email.toLowerCase(),

@@ -1,3 +1,5 @@
+import { ServiceError } from '#domain/errors.ts';
+
 /**
  * What a password must be when it is chosen, by NIST SP 800-63B-4, 3.1.1: long, not to be expected,
  * and nothing else. No rule of composition, no truncation, every character welcome, pasted or typed.
@@ -180,3 +182,13 @@ const COMMON: ReadonlySet<string> = new Set([
   'p4ssw0rdp4ssw0rd',
   'passw0rdpassw0rd',
 ]);
+
+/** @throws ServiceError validation_error listing all that is wrong with the password */
+export function refuseWeakPassword(field: string, password: string, owner: PasswordOwner): void {
+  const details = passwordProblems(password, owner).map((problem) => ({
+    field,
+    message: `${field} ${problem}`,
+  }));
+  const [first] = details;
+  if (first) throw new ServiceError('validation_error', first.message, { details });
+}

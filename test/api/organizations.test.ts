@@ -313,6 +313,18 @@ describe('users', () => {
     expect([again.status, again.body.error?.code]).toEqual([409, 'already_exists']);
   });
 
+  it('get no password that anybody would guess', async () => {
+    const email = `${randomUUID()}@example.com`;
+    for (const password of ['short', 'aaaaaaaaaaaaaaaaaaaa', email]) {
+      const answer = await request('POST', '/api/organization/users', {
+        key: org.accessToken,
+        body: { email, name: 'Careless', password },
+      });
+      expect([answer.status, answer.body.error?.code]).toEqual([400, 'validation_error']);
+      expect(JSON.stringify(answer.body.error)).not.toContain(`"${password}"`);
+    }
+  });
+
   it('without a password can not sign in with one', async () => {
     const email = `${randomUUID()}@example.com`;
     await org.client.call(operations.createUser, { body: { email, name: 'Federated' } });
