@@ -22,13 +22,9 @@ export async function recordEvent(
   switch (event.type) {
     case 'heartbeat':
       return;
-    case 'checkout': {
-      await Promise.all([
-        runs.recordCheckout(ref, event.commit),
-        assets.recordCheckout(ref.orgId, ref.assetId, event.branch, now),
-      ]);
+    case 'checkout':
+      await recordCheckout(ref, event, { runs, assets, clock });
       return;
-    }
     case 'clone_failed': {
       const run = await runs.get(ref.orgId, ref.scanId, ref.assetId);
       const error = { code: 'clone_failed', message: event.message };
@@ -45,4 +41,26 @@ export async function recordEvent(
       await runs.scannerFailed(ref, event.scanner, { code: event.code, message: event.message }, now);
       return;
   }
+}
+
+/**
+ * What a checkout teaches: the commit, and HEAD's branch where the asset's default branch was not known.
+ * A path of this machine has no other default than what is checked out there now.
+ */
+async function recordCheckout(
+  ref: RunRef,
+  { commit, head_branch: head }: Extract<RunnerEvent, { type: 'checkout' }>,
+  { runs, assets, clock }: Dependencies,
+): Promise<void> {
+  const [run, asset] = await Promise.all([
+    runs.get(ref.orgId, ref.scanId, ref.assetId),
+    assets.get(ref.orgId, ref.assetId),
+  ]);
+  if (!run || !asset) return;
+  const follows = asset.default_branch === null || asset.provider === 'local';
+  const isDefault = run.default_branch || (follows && run.branch === head);
+  await Promise.all([
+    runs.recordCheckout(ref, commit, isDefault),
+    assets.recordCheckout(ref.orgId, ref.assetId, follows ? head : null, clock.now()),
+  ]);
 }

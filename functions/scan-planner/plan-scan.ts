@@ -74,8 +74,11 @@ function runOf(scan: ScanRecord, asset: AssetRecord, now: number) {
     id: v5(`${scan.id}/${asset.id}`, RUN_NAMESPACE),
     assetId: asset.id,
     scanners: scan.scanners,
-    branch: scan.branch ?? asset.default_branch,
-    defaultBranch: scan.branch === null || scan.branch === asset.default_branch,
+    // A path of this machine is scanned as it is checked out now, not as it once was.
+    branch: scan.branch ?? (asset.provider === 'local' ? null : asset.default_branch),
+    // A branch that is named may still turn out to be what HEAD points at: the checkout tells.
+    defaultBranch:
+      scan.branch === null || (asset.provider !== 'local' && scan.branch === asset.default_branch),
     createdAt: timestamp(now),
     deadlineAt: scan.deadline_at ?? timestamp(now + scan.max_minutes * 60_000),
   };

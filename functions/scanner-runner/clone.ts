@@ -42,6 +42,8 @@ export interface Clone {
   readonly commit: string;
   /** null where a path's HEAD is detached, or a commit without a branch was asked for. */
   readonly branch: string | null;
+  /** What HEAD points at in the repository itself, whichever branch was asked for; null where it does not tell. */
+  readonly headBranch: string | null;
   /** Files over the limit, which no scanner sees. */
   readonly skipped: readonly { readonly path: string; readonly bytes: number }[];
 }
@@ -112,7 +114,14 @@ async function checkOut(git: Git, request: CloneRequest, limits: CloneLimits): P
   const branch = await git.tryRun(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   const commit = exact === undefined ? tip : await moveTo(git, exact, history);
   const skipped = await writeFiles(git, limits);
-  return { commit, branch: exact === undefined ? branch : (wanted ?? null), skipped };
+  const headBranch = wanted === undefined ? branch : await readHead(git);
+  return { commit, branch: exact === undefined ? branch : (wanted ?? null), headBranch, skipped };
+}
+
+/** One more question to the repository, where another branch than HEAD's may have been cloned. */
+async function readHead(git: Git): Promise<string | null> {
+  const answer = await git.tryRun(['ls-remote', '--symref', '--', git.source.location, 'HEAD']);
+  return /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(answer ?? '')?.[1] ?? null;
 }
 
 /** Makes a commit the only thing that the clone refers to, so that no scanner reads past it. */

@@ -28,7 +28,12 @@ export async function runJob(
     const clone = await cloneOrTell(job, checkout, gate, stop.signal);
     if (!clone || stop.signal.aborted) return;
     const told: Promise<unknown>[] = [
-      gate.report({ type: 'checkout', commit: clone.commit, branch: clone.branch }),
+      gate.report({
+        type: 'checkout',
+        commit: clone.commit,
+        branch: clone.branch,
+        head_branch: clone.headBranch,
+      }),
     ];
     await scanCheckout({
       checkout,

@@ -17,9 +17,11 @@ const FINAL = new Set<ScanShown['status']>(['completed', 'partial', 'failed', 'c
 /** Requests of a window that polling leaves to the rest of the command, and to whoever shares the pool. */
 const RESERVE = 15;
 
-/** One scan from registration to its findings, through the public API alone. */
-export function createScanSession(client: Client) {
-  /** Waits out the rate limit; everything else is the caller's. */
+/** A limit that ends within this many seconds is waited out; a longer one is the caller's to decide on. */
+const PATIENCE = 90;
+
+/** One scan from registration to its findings, through the public API alone. `say` hears of every wait. */
+export function createScanSession(client: Client, say: (line: string) => void) {
   async function call<O extends OperationDeclaration>(operation: O, input: CallInput<O> = {}) {
     for (;;) {
       try {
@@ -27,6 +29,8 @@ export function createScanSession(client: Client) {
       } catch (error) {
         if (!(error instanceof ApiError) || error.retryAfter === null || error.code !== 'rate_limited')
           throw error;
+        if (error.retryAfter > PATIENCE) throw new Error(limitReached(error.retryAfter), { cause: error });
+        say(`Rate limit reached: going on in ${error.retryAfter} s`);
         await sleep(error.retryAfter * 1000);
       }
     }
@@ -92,6 +96,11 @@ export function createScanSession(client: Client) {
       }
     },
   };
+}
+
+function limitReached(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return `The organization's rate limit allows no more for ${minutes} minutes. On a service of your own: npm run admin -- org set-tier default pro`;
 }
 
 /** Spreads polling over what is left of the window: lively at first, never into a 429. */

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
-import { stat, writeFile } from 'node:fs/promises';
+import { open, stat, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import type * as z from 'zod';
 import type { Finding, Scan } from '#contract/schemas/records.ts';
 import { SCANNERS, type Scanner, SEVERITIES } from '#domain/vocabulary.ts';
@@ -49,17 +47,20 @@ async function main(words: readonly string[]): Promise<number> {
 
 async function scanAndShow(wanted: ScanArguments): Promise<number> {
   const { url, name } = await readTarget(wanted.target);
+  const sarif = wanted.sarif === null ? null : await openForWriting(resolve(startedIn(), wanted.sarif));
   const scanners = await chooseScanners(wanted.scanners);
   const connection = await connectOrStart(say);
-  const session = createScanSession(createClient({ url: connection.url, credential: connection.apiKey }));
+  const session = createScanSession(
+    createClient({ url: connection.url, credential: connection.apiKey }),
+    say,
+  );
   const assetId = await session.register(name, url);
   const queued = await session.trigger(assetId, scanners, wanted.branch);
   say(`Scanning ${plain(wanted.target)} with ${scanners.join(', ')}`);
   const progress = createScanProgress(process.stderr, paintProgress);
   const scan = await session.follow(queued.id, (run) => progress.show(run)).finally(() => progress.end());
   const findings = await session.findings(scan.id);
-  if (wanted.sarif)
-    await writeFile(resolve(startedIn(), wanted.sarif), JSON.stringify(toSarif(findings), null, 2));
+  if (sarif !== null) await writeFile(sarif, JSON.stringify(toSarif(findings), null, 2));
   if (wanted.json) console.log(JSON.stringify({ scan, findings }, null, 2));
   else showResult(scan, findings, connection);
   return exitCode(scan, findings, wanted);
@@ -70,6 +71,12 @@ function startedIn(): string {
   return process.env.INIT_CWD ?? process.cwd();
 }
 
+/** Found out before the scan rather than after it: a file that can't be written. */
+async function openForWriting(path: string): Promise<string> {
+  await (await open(path, 'a')).close();
+  return path;
+}
+
 async function readTarget(target: string): Promise<{ url: string; name: string }> {
   if (/^https?:\/\//i.test(target)) {
     const { pathname, hostname } = new URL(target);
@@ -78,18 +85,7 @@ async function readTarget(target: string): Promise<{ url: string; name: string }
   const path = resolve(startedIn(), target.replace(/^file:\/\//i, ''));
   const found = await stat(path).catch(() => null);
   if (!found?.isDirectory()) throw new Error(`${target} is no folder of this machine, and no http(s) URL`);
-  await warnOfUncommitted(path);
   return { url: pathToFileURL(path).href, name: basename(path) };
-}
-
-/** A scan sees what is committed; who expects more should know. */
-async function warnOfUncommitted(path: string): Promise<void> {
-  const status = await promisify(execFile)('git', ['-C', path, 'status', '--porcelain'], {
-    maxBuffer: 64 * 1024 * 1024,
-  }).catch(() => null);
-  const changed = status?.stdout.split('\n').filter((line) => line !== '').length ?? 0;
-  if (changed > 0)
-    say(paintProgress(`Note: ${changed} uncommitted changes are not part of the scan.`, 'yellow'));
 }
 
 /** Those asked for; else those that are installed; else the two that install quickly. */
@@ -138,7 +134,7 @@ function showResult(scan: ScanShown, findings: readonly FindingShown[], connecti
   const hidden = findings.length - shown.length;
   console.log(`Findings:  ${countsLine(shown)}${hidden > 0 ? ` (${hidden} suppressed not shown)` : ''}`);
   console.log(
-    `Scan:      ${scan.status}, ${scan.new_count} new, ${scan.resolved_count} resolved${scan.commit ? `, commit ${scan.commit.slice(0, 12)}` : ''}`,
+    `Scan:      ${scan.status}, ${scan.new_count} new, ${scan.resolved_count} resolved${scan.commit ? `, commit ${scan.commit.slice(0, 12)} (what is not committed is not scanned)` : ''}`,
   );
   console.log(`API:       ${connection.url}/api/scans/${scan.id}/findings`);
   console.log(`Reference: ${connection.url}/docs`);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 
-const ServiceFile = z.object({ url: z.url(), pid: z.number() });
+const ServiceFile = z.object({ url: z.url(), pid: z.number(), dynamodb: z.string(), table: z.string() });
 const CredentialsFile = z.object({ api_key: z.string() });
 
 /** A running service, and the key to use it with. */
@@ -78,7 +78,10 @@ async function startInBackground(directory: string): Promise<z.infer<typeof Serv
     if (running) return running;
     await sleep(100);
   }
-  throw new Error(`The embedded service did not start; its output is in ${directory}/start.log`);
+  const said = (await readFile(`${directory}/start.log`, 'utf8').catch(() => '')).trim().split('\n').at(-1);
+  throw new Error(
+    `The embedded service did not start: ${said || 'it said nothing'} (${directory}/start.log)`,
+  );
 }
 
 /** The wanted port where it is free, else 0: any. */

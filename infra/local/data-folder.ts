@@ -16,8 +16,8 @@ export interface DataFolder {
   file(name: string): string;
   readCredentials(): Promise<Credentials | null>;
   writeCredentials(credentials: Credentials): Promise<void>;
-  /** Says where the service is, until `withdraw`. */
-  announce(url: string): Promise<void>;
+  /** Says where the service and its table are, until `withdraw`. */
+  announce(where: { readonly url: string; readonly dynamodb: string; readonly table: string }): Promise<void>;
   withdraw(): void;
 }
 
@@ -40,8 +40,8 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     },
     writeCredentials: (credentials) =>
       writeFile(file('credentials.json'), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 }),
-    announce: (url) =>
-      writeFile(file('service.json'), `${JSON.stringify({ url, pid: process.pid })}\n`, { mode: 0o600 }),
+    announce: (where) =>
+      writeFile(file('service.json'), `${JSON.stringify({ ...where, pid: process.pid })}\n`, { mode: 0o600 }),
     withdraw: () => rmSync(file('service.json'), { force: true }),
   };
 }

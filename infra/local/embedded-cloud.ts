@@ -87,7 +87,11 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   open.defer(() => schedules.stop());
   parts.gateway.serve(model.routes, functions);
   await checkHealth(parts.gateway.url);
-  await house.folder.announce(parts.gateway.url);
+  await house.folder.announce({
+    url: parts.gateway.url,
+    dynamodb: parts.dynamodb.endpoint,
+    table: model.tables[0]?.name ?? '',
+  });
   open.defer(() => house.folder.withdraw());
   afterwards(model, schedules.tick, executions.warmUp);
 

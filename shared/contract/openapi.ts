@@ -119,13 +119,14 @@ function parametersOf(
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = property as Json;
+    const { description, example, ...rest } = property as Json;
     return {
       name,
       in: place,
       required: place === 'path' || required.includes(name),
       ...(description !== undefined && { description }),
-      schema: rest,
+      // The page fills examples in: right for what a path needs, wrong for a filter that nobody asked for.
+      schema: place === 'path' && example !== undefined ? { ...rest, example } : rest,
     };
   });
 }

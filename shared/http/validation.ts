@@ -107,9 +107,11 @@ function location(path: readonly PropertyKey[]): (string | number)[] {
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): Problem {
-  const missing = issue.path.length > 0 && valueAt(value, issue.path) === undefined;
+  const absent = issue.path.length > 0 && valueAt(value, issue.path) === undefined;
+  // A rule over several fields may ask for one of them.
+  const missing = absent && (issue.code !== 'custom' || issue.message.startsWith('is required'));
   const message = missing && issue.code !== 'custom' ? 'is required' : messageOf(issue, value);
-  return { path: issue.path, message, missing: missing && issue.code !== 'custom', type: issue.code };
+  return { path: issue.path, message, missing, type: issue.code };
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

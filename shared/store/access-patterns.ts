@@ -32,6 +32,24 @@ export const ACCESS_PATTERNS = {
     key: 'USER#u / SESSION#s, USER#u / USER, ORG#o / MEMBER#u',
     requests: 1,
   },
+  userIdByEmail: {
+    question: 'which user an e-mail stands for',
+    index: 'table',
+    key: 'EMAIL#e / EMAIL',
+    requests: 1,
+  },
+  memberOfOrganization: {
+    question: 'a user with the membership in one organization',
+    index: 'table',
+    key: 'USER#u / USER, ORG#o / MEMBER#u',
+    requests: 1,
+  },
+  firstMembership: {
+    question: 'a user with the membership that began first',
+    index: 'table',
+    key: 'USER#u / ORG#…, then USER#u / USER and ORG#o / MEMBER#u',
+    requests: 2,
+  },
   apiKeyByHandle: {
     question: 'the API key that 16 characters name',
     index: 'table',

@@ -216,20 +216,13 @@ export function createAssetStore(table: Table, counters: CounterStore) {
       return next;
     },
 
-    /** What a checkout taught: when the asset was scanned, and HEAD's branch where none was known. */
+    /** What a checkout taught: when the asset was scanned, and its default branch where `branch` names it. */
     async recordCheckout(orgId: string, assetId: string, branch: string | null, at: number): Promise<void> {
       await table.update({
         Key: assetKey(orgId, assetId),
-        UpdateExpression: 'SET last_scan_at = :at',
+        UpdateExpression: `SET last_scan_at = :at${branch === null ? '' : ', default_branch = :branch'}`,
         ConditionExpression: 'attribute_exists(pk)',
-        ExpressionAttributeValues: { ':at': timestamp(at) },
-      });
-      if (branch === null) return;
-      await table.update({
-        Key: assetKey(orgId, assetId),
-        UpdateExpression: 'SET default_branch = :branch',
-        ConditionExpression: 'attribute_type(default_branch, :null)',
-        ExpressionAttributeValues: { ':branch': branch, ':null': 'NULL' },
+        ExpressionAttributeValues: { ':at': timestamp(at), ...(branch !== null && { ':branch': branch }) },
       });
     },
   };

@@ -38,6 +38,9 @@ export function createAuditLogStore(table: Table) {
      * one the entries of the time span are read through.
      */
     async list(orgId: string, filter: AuditFilter, newestFirst: boolean, skip: number, take: number) {
+      // DynamoDB refuses a BETWEEN whose ends are the wrong way round.
+      const { from = 0, to = Number.POSITIVE_INFINITY } = filter;
+      if (from > to) return { entries: [], total: 0 };
       const query = queryOf(orgId, filter);
       const filtered = 'FilterExpression' in query;
       if (filtered) {

@@ -359,7 +359,7 @@ export function sortFindings<T extends { id: string; severity: Severity; created
   return records.toSorted(
     (a, b) =>
       compareBySort(sort, severityRank(a.severity) - severityRank(b.severity), a.created_at, b.created_at) ||
-      (a.id < b.id ? -1 : 1),
+      compareIds(sort, a.id, b.id),
   );
 }
 
@@ -410,14 +410,15 @@ function groupsOf<T extends { source: Source }>(sources: readonly T[], sort: Fin
 
 function byCreation(newestFirst: boolean) {
   return (a: Position, b: Position) =>
-    (newestFirst ? compare(b.createdAt, a.createdAt) : compare(a.createdAt, b.createdAt)) ||
-    compare(a.id, b.id);
+    newestFirst
+      ? compare(b.createdAt, a.createdAt) || compare(b.id, a.id)
+      : compare(a.createdAt, b.createdAt) || compare(a.id, b.id);
 }
 
 function bySort(sort: FindingSort) {
   return (a: Position, b: Position) =>
     compareBySort(sort, Number(a.cell[0]) - Number(b.cell[0]), a.createdAt, b.createdAt) ||
-    compare(a.id, b.id);
+    compareIds(sort, a.id, b.id);
 }
 
 /** `-severity` is critical first; ties go newest first, as the default sort has it (design 10). */
@@ -425,6 +426,11 @@ function compareBySort(sort: FindingSort, bySeverity: number, createdA: string, 
   if (sort === 'created_at') return compare(createdA, createdB);
   if (sort === '-created_at') return compare(createdB, createdA);
   return (sort === '-severity' ? bySeverity : -bySeverity) || compare(createdB, createdA);
+}
+
+/** One ingest gives thousands of findings one time: their ids must run as the index is read, or pages overlap. */
+function compareIds(sort: FindingSort, a: string, b: string): number {
+  return sort === 'created_at' ? compare(a, b) : compare(b, a);
 }
 
 function compare(a: string, b: string): number {

@@ -160,6 +160,37 @@ export function createOrganizationStore(table: Table) {
       return record;
     },
 
+    /** The organization of a slug; two reads. */
+    async findBySlug(slug: string): Promise<OrganizationRecord | null> {
+      const pointer = z.object({ org_id: z.string() }).safeParse(await table.get(slugKey(slug)));
+      return pointer.success ? this.getOrganization(pointer.data.org_id) : null;
+    },
+
+    /** The operator's alone: no operation of the API does it (design 3). */
+    async setTier(held: OrganizationRecord, tier: Tier, attribution: Attribution): Promise<void> {
+      if (held.tier === tier) return;
+      await table.transact([
+        {
+          Update: {
+            Key: orgKey(held.id),
+            UpdateExpression: 'SET tier = :tier, updated_at = :now',
+            ConditionExpression: 'tier = :before',
+            ExpressionAttributeValues: {
+              ':tier': tier,
+              ':before': held.tier,
+              ':now': timestamp(attribution.at),
+            },
+          },
+          otherwise: () => new ServiceError('conflict', 'The tier was changed by someone else meanwhile'),
+        },
+        auditWrite(held.id, attribution, {
+          action: 'organization.set_tier',
+          target: { type: 'organization', id: held.id },
+          changes: { tier: { before: held.tier, after: tier } },
+        }),
+      ]);
+    },
+
     /** @throws ServiceError conflict (changed by someone else meanwhile) */
     async updateOrganization(
       held: OrganizationRecord,

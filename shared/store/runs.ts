@@ -274,13 +274,14 @@ export function createRunStore(table: Table) {
       return updated !== null;
     },
 
-    async recordCheckout(ref: RunRef, commit: string): Promise<void> {
+    /** `isDefault`: whether what was checked out is the asset's default branch, which only now may be known. */
+    async recordCheckout(ref: RunRef, commit: string, isDefault: boolean): Promise<void> {
       await table.update({
         Key: runKey(ref.orgId, ref.scanId, ref.assetId),
-        UpdateExpression: 'SET #commit = :commit',
+        UpdateExpression: 'SET #commit = :commit, default_branch = :default',
         ConditionExpression: 'id = :run',
         ExpressionAttributeNames: { '#commit': 'commit' },
-        ExpressionAttributeValues: { ':commit': commit, ':run': ref.runId },
+        ExpressionAttributeValues: { ':commit': commit, ':default': isDefault, ':run': ref.runId },
       });
     },
 

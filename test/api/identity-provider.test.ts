@@ -6,14 +6,19 @@ import { createClient } from '#shared/client/client.ts';
 import { type IdentityProvider, startIdentityProvider } from '#test/harness/identity-provider.ts';
 
 let provider: IdentityProvider;
+/** Configured, and not there. */
+let gone: IdentityProvider;
 let cloud: EmbeddedCloud;
 
 beforeAll(async () => {
   provider = await startIdentityProvider('aspm');
+  gone = await startIdentityProvider('aspm');
+  await gone.stop();
+  const issuers = [provider, gone].map(({ issuer }) => ({ issuer, audience: 'aspm' }));
   cloud = await startEmbeddedCloud({
     port: 0,
     inMemory: true,
-    env: { ASPM_OIDC_ISSUERS: JSON.stringify([{ issuer: provider.issuer, audience: 'aspm' }]) },
+    env: { ASPM_OIDC_ISSUERS: JSON.stringify(issuers) },
   });
 });
 afterAll(async () => {
@@ -48,5 +53,19 @@ describe('a service with an identity provider', () => {
       status: 401,
       code: 'token_invalid',
     });
+  });
+
+  it('says so where the provider is not there, in the envelope and with its headers', async () => {
+    const token = await gone.token(cloud.admin.email, Date.now());
+    const answer = await fetch(`${cloud.url}/api/projects`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('30');
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+    expect(answer.headers.get('x-ratelimit-limit')).toMatch(/^\d+$/);
+    expect(await answer.json()).toMatchObject({ error: { code: 'service_unavailable', retry_after: 30 } });
+    // Those who need no credential are none the worse.
+    expect((await fetch(`${cloud.url}/api/health`)).status).toBe(200);
   });
 });

@@ -168,6 +168,16 @@ describe('assets of projects', () => {
 });
 
 describe('bad input', () => {
+  it('refuses half a surrogate pair, which no store takes', async () => {
+    const half = '{"name":"\\ud800"}';
+    const B = await request('POST', '/api/projects', { key: org.accessToken, text: half });
+    expect([B.status, B.body.error?.code]).toEqual([400, 'validation_error']);
+    const A = await request('POST', `/api/orgs/${org.orgId}/projects`, { key: org.accessToken, text: half });
+    expect(A.status).toBe(422);
+    const login = await request('POST', '/api/auth/login', { text: '{"email":"\\ud800@x","password":"x"}' });
+    expect(login.status).toBe(400);
+  });
+
   it.each([
     ['POST', '/api/projects', { body: {} }, 400, 'missing_field'],
     ['POST', '/api/projects', { body: { name: '' } }, 400, 'validation_error'],

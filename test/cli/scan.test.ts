@@ -24,13 +24,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** A user's environment names no table: that of the service under test must not shine through. */
+const { TABLE_NAME: _, ...withoutTable } = process.env;
+
 /** Runs a command of the project as a user would, in a data folder of the test's own. */
-async function command(name: 'scan' | 'stop', words: readonly string[]) {
+async function command(name: 'scan' | 'stop' | 'admin', words: readonly string[]) {
   const child = spawn(process.execPath, [join(PROJECT, `infra/cli/${name}.ts`), ...words], {
     cwd: PROJECT,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...process.env,
+      ...withoutTable,
       INIT_CWD: folder,
       ASPM_DATA_DIR: join(folder, 'data'),
       PORT: '0',
@@ -96,6 +99,28 @@ describe('npm run scan', () => {
     expect(sarif.runs[0]?.results).toHaveLength(1);
   });
 
+  it('goes with the operator’s command: a tier counts from the next request on', async () => {
+    const before = await command('admin', ['org', 'set-tier', 'default', 'pro']);
+    expect([before.code, before.stdout]).toEqual([
+      0,
+      expect.stringContaining('(default) is pro now; it was free'),
+    ]);
+    const limit = async () => {
+      const { api_key } = JSON.parse(await readFile(join(folder, 'data/credentials.json'), 'utf8')) as {
+        api_key: string;
+      };
+      const { url } = JSON.parse(await readFile(join(folder, 'data/service.json'), 'utf8')) as {
+        url: string;
+      };
+      return (await fetch(`${url}/api/projects`, { headers: { 'x-api-key': api_key } })).headers.get(
+        'x-ratelimit-limit',
+      );
+    };
+    expect(await limit()).toBe('300000');
+    expect((await command('admin', ['org', 'set-tier', 'nobody', 'pro'])).code).toBe(1);
+    expect((await command('admin', ['org', 'set-tier', 'default', 'gold'])).code).toBe(2);
+  });
+
   it('takes a service that was stopped up again, with its data', async () => {
     expect((await command('stop', [])).stdout).toContain('Stopped');
     const { code, stdout, stderr } = await command('scan', [
@@ -109,6 +134,28 @@ describe('npm run scan', () => {
     expect(stderr).toContain('Starting the embedded service');
     expect(stdout).toContain('0 new, 0 resolved');
     expect(stdout).not.toContain('Sign in:');
+  });
+
+  it('scans what is checked out now, whatever was scanned before, and runs nothing of the repository', async () => {
+    const own = await createVulnerableRepository();
+    try {
+      const marker = join(folder, 'fsmonitor-ran');
+      await git(own.path, 'config', 'core.fsmonitor', `touch ${marker}`);
+      await git(own.path, 'checkout', '--quiet', '-b', 'feature/one');
+      const scan = async () => {
+        const { stdout } = await command('scan', [own.path, '--scanners', 'gitleaks', '--json']);
+        return (JSON.parse(stdout) as { scan: { commit: string; status: string } }).scan;
+      };
+      await scan();
+      await git(own.path, '-c', 'core.fsmonitor=false', 'checkout', '--quiet', 'main');
+      const head = await commitFiles(own.path, { 'more.txt': 'x' }, 'more');
+      await git(own.path, 'branch', '-D', 'feature/one');
+      await rm(marker, { force: true });
+      expect(await scan()).toMatchObject({ status: 'completed', commit: head });
+      await expect(readFile(marker)).rejects.toMatchObject({ code: 'ENOENT' });
+    } finally {
+      await own.remove();
+    }
   });
 
   it.each([

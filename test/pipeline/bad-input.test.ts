@@ -75,7 +75,7 @@ describe('a scan that can not be', () => {
     [
       { scope: 'asset', scanners: ['trivy'] },
       400,
-      'validation_error',
+      'missing_field',
       'target_id is required for the scope asset',
     ],
     [

@@ -197,6 +197,19 @@ describe('a scan of a repository with all four scanners', () => {
   });
 });
 
+describe('a first scan that names the default branch', () => {
+  it('is recognised as the default branch’s', async () => {
+    const own = await createTestOrganization();
+    const id = await addRepository(own, pathToFileURL(repository.path).href);
+    const scan = await scanToEnd(own, id, ['gitleaks'], 'main');
+    expect(scan).toMatchObject({ status: 'completed', new_count: 1 });
+    expect((await own.client.call(findings.operations.getFindingSummary)).total).toBe(1);
+    expect(await own.client.call(assets.operations.getAsset, { params: { asset_id: id } })).toMatchObject({
+      default_branch: 'main',
+    });
+  });
+});
+
 describe('the next scans', () => {
   it('change nothing where nothing changed', async () => {
     const before = await findingsOf(first.id);

@@ -130,6 +130,24 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
       memberships: [{ org_id: org.orgId, role: 'Admin' }],
     }),
   },
+  userIdByEmail: {
+    ask: () => stores.credentials.findUserId(org.admin.email.toUpperCase()),
+    expected: () => org.admin.userId,
+  },
+  memberOfOrganization: {
+    ask: () => stores.credentials.readMember(org.admin.userId, org.orgId),
+    expected: () => ({
+      user: expect.objectContaining({ email: org.admin.email }),
+      membership: expect.objectContaining({ org_id: org.orgId, role: 'Admin' }),
+    }),
+  },
+  firstMembership: {
+    ask: () => stores.credentials.readFirstMember(org.admin.userId),
+    expected: () => ({
+      user: expect.objectContaining({ email: org.admin.email }),
+      membership: expect.objectContaining({ org_id: org.orgId, role: 'Admin' }),
+    }),
+  },
   apiKeyByHandle: {
     ask: () => stores.credentials.findApiKey(handle),
     expected: () => expect.objectContaining({ handle, org_id: org.orgId }),

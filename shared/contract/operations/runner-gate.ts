@@ -46,6 +46,7 @@ export const runnerGate = declareGroup('runner-gate', {
           type: z.literal('checkout'),
           commit: z.string().max(100),
           branch: z.string().max(255).nullable(),
+          head_branch: z.string().max(255).nullable(),
         }),
         z.object({ type: z.literal('clone_failed'), message: z.string().max(2000) }),
         z.object({ type: z.literal('started'), scanner: z.enum(SCANNERS) }),

@@ -1,8 +1,18 @@
 import * as z from 'zod';
-import { SCAN_STATUSES, SCANNERS, SCOPES, SEVERITIES } from '#domain/vocabulary.ts';
+import { fromOpaque, ID_PREFIXES } from '#domain/ids.ts';
+import { SCAN_STATUSES, SCANNERS, SCOPES, type Scope, SEVERITIES } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
 import { BranchName, commaSeparated, listOf, opaqueIdInput, pageQuery } from '../schemas/common.ts';
 import { Finding, FindingSummary, Scan, ScanRun } from '../schemas/records.ts';
+
+/** The UUID of a scan's target, which is of the kind that its scope says; null for an organization's. */
+function readTarget(scope: Scope, targetId: string | null): string | null | { readonly problem: string } {
+  if (scope === 'organization')
+    return targetId === null ? null : { problem: 'must be absent for the scope organization' };
+  if (targetId === null) return { problem: `is required for the scope ${scope}` };
+  const problem = `must be an identifier of the shape ${ID_PREFIXES[scope]}_<id>`;
+  return fromOpaque(scope, targetId) ?? { problem };
+}
 
 const scanParams = z.object({ scan_id: opaqueIdInput('scan') });
 
@@ -16,23 +26,15 @@ export const scans = declareGroup('scans', {
     body: z
       .object({
         scope: z.enum(SCOPES),
-        target_id: z.union([opaqueIdInput('project'), opaqueIdInput('asset')]).nullish(),
+        target_id: z.string().nullish(),
         scanners: z.array(z.enum(SCANNERS)).min(1),
         branch: BranchName.nullish(),
       })
-      .superRefine((body, context) => {
-        if (body.scope === 'organization' && body.target_id)
-          context.addIssue({
-            code: 'custom',
-            path: ['target_id'],
-            message: 'must be absent for the scope organization',
-          });
-        if (body.scope !== 'organization' && !body.target_id)
-          context.addIssue({
-            code: 'custom',
-            path: ['target_id'],
-            message: `is required for the scope ${body.scope}`,
-          });
+      .transform(({ target_id, ...body }, context) => {
+        const id = readTarget(body.scope, target_id ?? null);
+        if (typeof id !== 'object' || id === null) return { ...body, target_id: id };
+        context.issues.push({ code: 'custom', path: ['target_id'], input: target_id, message: id.problem });
+        return z.NEVER;
       }),
     response: { status: 202, schema: Scan },
     errors: ['scan_already_running', 'scan_limit_exceeded', 'not_found', 'conflict'],

@@ -21,12 +21,39 @@ export function jsonBody(): ChainMiddleware {
       try {
         await parser.before?.(request as never);
       } catch (cause) {
-        const message = 'The request body is not valid JSON, or its Content-Type is not application/json';
+        const message =
+          'The request body is not valid JSON, holds a forbidden key (__proto__), or its Content-Type is not application/json';
         if (operation.family === 'A')
           throw new HttpValidationError([{ loc: ['body'], msg: message, type: 'json_invalid' }]);
         throw new ServiceError('invalid_json', message, { cause });
       }
       state.body = request.event.body;
+      refuseIllFormedText(state.body, operation.family);
     },
   };
+}
+
+/** JSON allows half of a surrogate pair; no store, and no reader of UTF-8, does. */
+function refuseIllFormedText(body: unknown, family: 'A' | 'B'): void {
+  const path = illFormedPath(body, []);
+  if (!path) return;
+  const field = path.length === 0 ? 'body' : path.join('.');
+  const message = `${field} must be well-formed Unicode text`;
+  if (family === 'A')
+    throw new HttpValidationError([{ loc: ['body', ...path], msg: message, type: 'string_unicode' }]);
+  throw new ServiceError('validation_error', message, { details: [{ field, message }] });
+}
+
+function illFormedPath(
+  value: unknown,
+  path: readonly (string | number)[],
+): readonly (string | number)[] | null {
+  if (typeof value === 'string') return value.isWellFormed() ? null : path;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [key, held] of Object.entries(value)) {
+    if (!key.isWellFormed()) return path;
+    const found = illFormedPath(held, [...path, Array.isArray(value) ? Number(key) : key]);
+    if (found) return found;
+  }
+  return null;
 }

@@ -56,7 +56,7 @@ describe('npm start', () => {
     const [, password] = first.lines.join('\n').match(/^admin admin@example\.com, password (\w{24}) /m) ?? [];
     expect(password).toBeDefined();
     expect(await (await fetch(`${first.url}/api/health`)).json()).toMatchObject({ status: 'ok' });
-    expect(readJson('service.json')).toEqual({ url: first.url, pid: first.child.pid });
+    expect(readJson('service.json')).toMatchObject({ url: first.url, pid: first.child.pid });
     expect((await projects(first.url, { method: 'POST', body: '{"name":"kept"}' })).status).toBe(201);
     for (const name of ['credentials.json', 'secrets.json', 'service.json', 'dynamodb.sqlite'])
       expect([name, (statSync(`${dataDir}/${name}`).mode & 0o077).toString(8)]).toEqual([name, '0']);
