@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readScanArguments } from '#infra/cli/arguments.ts';
 import {
+  commitFiles,
   createVulnerableRepository,
+  git,
   type VulnerableRepository,
 } from '#test/harness/vulnerable-repository.ts';
 
@@ -38,6 +40,7 @@ async function command(name: 'scan' | 'stop' | 'admin', words: readonly string[]
       ASPM_DATA_DIR: join(folder, 'data'),
       PORT: '0',
       ASPM_RATE_LIMIT_FACTOR: '1000',
+      ASPM_DEFAULT_TIER: 'free',
       ASPM_ALLOW_PRIVATE_ADDRESSES: '1',
       NO_COLOR: '1',
     },
