@@ -321,7 +321,7 @@ describe('access to projects of an organization', () => {
       '',
       { text: '{"name":' },
       ['body'],
-      'The request body is not valid JSON, or its Content-Type is not application/json',
+      'The request body is not valid JSON, holds a forbidden key (__proto__), or its Content-Type is not application/json',
     ],
     ['GET', '?team_id=red', {}, ['query', 'team_id'], 'team_id must be a UUID'],
     ['GET', '?per_page=101', {}, ['query', 'per_page'], 'per_page must be a whole number from 1 to 100'],

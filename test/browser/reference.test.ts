@@ -58,8 +58,8 @@ describe('the reference page', () => {
 
   it('signs in with e-mail and password, tries an operation, and shows the answer', async () => {
     await open();
-    await page.getByLabel('E-mail').fill(org.admin.email);
-    await page.getByLabel('Password').fill(org.admin.password);
+    await page.getByLabel('E-mail', { exact: true }).fill(org.admin.email);
+    await page.getByLabel('Password', { exact: true }).fill(org.admin.password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText(`Signed in as ${org.admin.email} (Admin)`).waitFor();
     const answer = await tryOperation('listProjects');
@@ -72,7 +72,7 @@ describe('the reference page', () => {
   it('takes an API key as well', async () => {
     const { key } = await org.withKey('projects:read');
     await open();
-    await page.getByLabel('API key').fill(key);
+    await page.getByLabel('API key', { exact: true }).fill(key);
     await page.getByRole('button', { name: 'Use key' }).click();
     await page.getByText('Using the API key key projects:read').waitFor();
     expect((await tryOperation('listProjects')).body).toContain('Seen in the browser');
@@ -80,8 +80,8 @@ describe('the reference page', () => {
 
   it('says what is wrong with a wrong password', async () => {
     await open();
-    await page.getByLabel('E-mail').fill(org.admin.email);
-    await page.getByLabel('Password').fill('wrong');
+    await page.getByLabel('E-mail', { exact: true }).fill(org.admin.email);
+    await page.getByLabel('Password', { exact: true }).fill('wrong');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('Wrong e-mail or password').waitFor();
   });

@@ -87,7 +87,7 @@ async function clone(more: { history?: boolean; commit?: string } = {}) {
 describe('over HTTP', () => {
   test('one commit, and no credentials in what is left of it', async () => {
     const { made, log, text, into } = await clone();
-    expect(made).toEqual({ commit: commits[2], branch: 'trunk', skipped: [] });
+    expect(made).toEqual({ commit: commits[2], branch: 'trunk', headBranch: 'trunk', skipped: [] });
     expect(log).toEqual([commits[2]]);
     expect(text).toBe('three\n');
     expect(await readFile(join(into, '.git/config'), 'utf8')).not.toMatch(/pass|ann/);

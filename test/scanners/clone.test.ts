@@ -49,7 +49,7 @@ describe('a repository on this machine', () => {
   test('by path and by file: address, on its current branch', async () => {
     for (const url of [repository, pathToFileURL(repository).href]) {
       const { into, clone: made } = await clone({ url });
-      expect(made).toEqual({ commit: last, branch: 'trunk', skipped: [] });
+      expect(made).toEqual({ commit: last, branch: 'trunk', headBranch: 'trunk', skipped: [] });
       expect((await readdir(into)).sort()).toEqual(['.git', 'a.txt', 'sub']);
       expect(await readFile(join(into, 'a.txt'), 'utf8')).toBe('two\n');
     }
