@@ -1,0 +1,125 @@
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operations } from '#contract/index.ts';
+import type { Operation } from '#contract/operation.ts';
+import { findings } from '#contract/operations/findings.ts';
+import { integrations } from '#contract/operations/integrations.ts';
+import { organizations } from '#contract/operations/organizations.ts';
+import { projects } from '#contract/operations/projects.ts';
+import { fromOpaque } from '#domain/ids.ts';
+import { request } from '#test/harness/http.ts';
+import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
+import {
+  createVulnerableRepository,
+  type VulnerableRepository,
+} from '#test/harness/vulnerable-repository.ts';
+
+/** Real ids of one organization, in the hands of another's admin. */
+let victim: TestOrganization;
+let intruder: TestOrganization;
+let repository: VulnerableRepository;
+const ids: Record<string, string> = {};
+let own: { projectId: string; assetId: string };
+
+beforeAll(async () => {
+  [victim, intruder] = await Promise.all([createTestOrganization(), createTestOrganization()]);
+  repository = await createVulnerableRepository();
+  const params = { org_id: victim.orgId };
+  const team = await victim.client.call(organizations.operations.createTeam, { params, body: { name: 'T' } });
+  const project = await victim.client.call(projects.operations.createProject, { body: { name: 'P' } });
+  const asset = await addRepository(victim, pathToFileURL(repository.path).href);
+  const scan = await scanToEnd(victim, asset, ['gitleaks']);
+  const [finding] = (await victim.client.call(findings.operations.listFindings)).data;
+  const integration = await victim.client.call(integrations.operations.createIntegration, {
+    params,
+    body: { type: 'github', name: 'G', config: {} },
+  });
+  const { keyId } = await victim.withKey('admin');
+  Object.assign(ids, {
+    team_id: team.id,
+    project_id: project.id,
+    asset_id: asset,
+    repo_id: fromOpaque('asset', asset),
+    scan_id: scan.id,
+    finding_id: finding?.id,
+    integration_id: integration.id,
+    key_id: keyId,
+    member_user_id: victim.admin.userId,
+  });
+  const ownProject = await intruder.client.call(projects.operations.createProject, { body: { name: 'P' } });
+  own = {
+    projectId: ownProject.id,
+    assetId: await addRepository(intruder, pathToFileURL(repository.path).href),
+  };
+});
+afterAll(() => repository?.remove());
+
+const BODIES: Record<string, () => unknown> = {
+  assignProjectAssets: () => ({ asset_ids: [own.assetId] }),
+  linkRepository: () => ({ project_id: fromOpaque('project', own.projectId) }),
+  createSubProject: () => ({ name: 'x' }),
+  createOrgSubProject: () => ({ name: 'x' }),
+  addTeamMember: () => ({ user_id: intruder.admin.userId }),
+  addProjectMember: () => ({ user_id: intruder.admin.userId }),
+};
+
+function pathOf(operation: Operation): string {
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    if (name === 'org_id') return intruder.orgId;
+    const id = ids[name];
+    if (!id) throw new Error(`This test knows no ${name}: add one`);
+    return operation.family === 'A' && name === 'project_id' ? (fromOpaque('project', id) ?? '') : id;
+  });
+}
+
+const withIds = operations.filter(({ path, internal }) => !internal && /\{(?!org_id\})\w+\}/.test(path));
+
+describe('another organization’s records', () => {
+  it.each(withIds.map((operation) => [operation.id, operation] as const))(
+    '%s does not find them',
+    async (id, operation) => {
+      const body = operation.body ? (BODIES[id]?.() ?? {}) : undefined;
+      const answer = await request(operation.method, pathOf(operation), {
+        key: intruder.accessToken,
+        ...(body !== undefined && { body }),
+      });
+      expect([answer.status, answer.body.error?.code], JSON.stringify(answer.body)).toEqual([
+        404,
+        'not_found',
+      ]);
+    },
+  );
+
+  it.each([
+    ['POST', '/api/scans', () => ({ scope: 'asset', target_id: ids.asset_id, scanners: ['gitleaks'] })],
+    ['POST', '/api/scans', () => ({ scope: 'project', target_id: ids.project_id, scanners: ['gitleaks'] })],
+    ['POST', '/api/projects/OWN/assets', () => ({ asset_ids: [ids.asset_id] })],
+    ['POST', '/api/projects', () => ({ name: 'y', team_id: `team_${ids.team_id?.replaceAll('-', '')}` })],
+  ])('are not reached through a body either: %s %s', async (method, path, body) => {
+    const answer = await request(method, path.replace('OWN', own.projectId), {
+      key: intruder.accessToken,
+      body: body(),
+    });
+    expect([answer.status, answer.body.error?.code]).toEqual([404, 'not_found']);
+  });
+
+  it.each([
+    () => `project_id=${ids.project_id}`,
+    () => `asset_id=${ids.asset_id}`,
+    () => `id=${ids.finding_id}`,
+  ])('are not counted through a filter', async (query) => {
+    const list = await request('GET', `/api/findings?${query()}`, { key: intruder.accessToken });
+    expect(list.body).toMatchObject({ data: [], pagination: { total: 0 } });
+    const summary = await request('GET', `/api/findings/summary?${query()}`, { key: intruder.accessToken });
+    expect(summary.body.total).toBe(0);
+  });
+
+  it('are all still there', async () => {
+    expect((await victim.client.call(findings.operations.getFindingSummary)).total).toBe(1);
+    expect((await victim.client.call(projects.operations.listProjects)).data).toMatchObject([{ name: 'P' }]);
+    expect(
+      await victim.client.call(organizations.operations.listMembers, { params: { org_id: victim.orgId } }),
+    ).toHaveLength(1);
+  });
+});
