@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { createGateClient } from './gate-client.ts';
+import { removeLeftovers, WORK_FOLDER } from './leftovers.ts';
 import { runJob } from './run-job.ts';
 
 /**
@@ -19,7 +20,10 @@ delete process.env.RUN_CLAIM;
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
 
-const folder = await mkdtemp(join(tmpdir(), 'aspm-run-'));
+await removeLeftovers(tmpdir());
+const folder = await mkdtemp(join(tmpdir(), `${WORK_FOLDER}${process.pid}-`));
+// Whatever is made on the way is made in there, and goes with it.
+process.env.TMPDIR = folder;
 try {
   const gate = createGateClient(RUNNER_API_URL);
   const job = await gate.claim(ORG_ID, RUN_ID, RUN_CLAIM);

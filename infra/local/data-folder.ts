@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
+import { isAlive } from '#shared/is-alive.ts';
 
 const Service = z.object({ url: z.url(), pid: z.number().int().positive() });
 const Credentials = z.object({ api_key: z.string(), org_id: z.string(), email: z.string() });
@@ -60,15 +61,5 @@ async function answers(url: string): Promise<boolean> {
     return (await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(2000) })).ok;
   } catch {
     return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // It is there, but somebody else's.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -2,6 +2,7 @@ import { link, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '#shared/is-alive.ts';
 
 /** The holder touches its lock this often; one that was not touched for six times as long has no holder. */
 const HEARTBEAT_MS = 10_000;
@@ -72,14 +73,5 @@ async function takeAway(path: string, holder: string): Promise<void> {
     // Somebody else took it away first.
   } finally {
     await rm(aside, { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
