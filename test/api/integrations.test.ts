@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { integrations } from '#contract/operations/integrations.ts';
 import { systemClock } from '#domain/clock.ts';
@@ -15,6 +14,7 @@ import {
   type TestOrganization,
   testTable,
 } from '#test/harness/organization.ts';
+import { storedItems } from '#test/harness/stored-items.ts';
 
 const { operations } = integrations;
 let org: TestOrganization;
@@ -41,17 +41,7 @@ const create = (body: ReturnType<typeof jira> | ReturnType<typeof webhook> | Ret
 
 /** Every item of the table, as text: only a test reads it whole. */
 async function wholeTable(): Promise<string> {
-  const table = testTable();
-  const items: unknown[] = [];
-  let next: Record<string, unknown> | undefined;
-  do {
-    const page = await table.document.send(
-      new ScanCommand({ TableName: table.name, ExclusiveStartKey: next }),
-    );
-    items.push(...(page.Items ?? []));
-    next = page.LastEvaluatedKey;
-  } while (next);
-  return JSON.stringify(items);
+  return JSON.stringify(await storedItems());
 }
 
 async function audited(orgId: string) {

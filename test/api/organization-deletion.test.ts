@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
 import { findings } from '#contract/operations/findings.ts';
@@ -11,14 +10,10 @@ import { fromOpaque } from '#domain/ids.ts';
 import { createOrganizationPurge } from '#store/organization-purge.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { request } from '#test/harness/http.ts';
-import {
-  connect,
-  createTestOrganization,
-  type TestOrganization,
-  testTable,
-} from '#test/harness/organization.ts';
+import { connect, createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { testAttribution } from '#test/harness/samples.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
+import { storedItems } from '#test/harness/stored-items.ts';
 import {
   commitFiles,
   createVulnerableRepository,
@@ -38,18 +33,8 @@ afterAll(() => repository?.remove());
 
 /** Every item of the table that mentions the organization anywhere. */
 async function leftOvers(orgId: string): Promise<string[]> {
-  const table = testTable();
-  const found: string[] = [];
-  let next: Record<string, unknown> | undefined;
-  do {
-    const page = await table.document.send(
-      new ScanCommand({ TableName: table.name, ExclusiveStartKey: next }),
-    );
-    for (const item of page.Items ?? [])
-      if (JSON.stringify(item).includes(orgId)) found.push(`${item.pk} / ${item.sk}`);
-    next = page.LastEvaluatedKey;
-  } while (next);
-  return found;
+  const items = await storedItems();
+  return items.filter((item) => JSON.stringify(item).includes(orgId)).map(({ pk, sk }) => `${pk} / ${sk}`);
 }
 
 async function reportsOf(orgId: string): Promise<string> {

@@ -5,9 +5,10 @@ import { findings } from '#contract/operations/findings.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { scans } from '#contract/operations/scans.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
-import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { requireScanner } from '#test/harness/scanner-databases.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
+import { storedItems } from '#test/harness/stored-items.ts';
 import {
   commitFiles,
   createVulnerableRepository,
@@ -36,22 +37,6 @@ const findingsOf = async (scanId: string) =>
       query: { per_page: 100 },
     })
   ).data;
-
-/** Every value of the table, through every key that the organization's records can have. */
-async function everythingStored(): Promise<string> {
-  const table = testTable();
-  const { ScanCommand } = await import('@aws-sdk/lib-dynamodb');
-  const items: unknown[] = [];
-  let next: Record<string, unknown> | undefined;
-  do {
-    const page = await table.document.send(
-      new ScanCommand({ TableName: table.name, ExclusiveStartKey: next }),
-    );
-    items.push(...(page.Items ?? []));
-    next = page.LastEvaluatedKey;
-  } while (next);
-  return JSON.stringify(items);
-}
 
 describe('a scan of a repository with all four scanners', () => {
   it('completes, with findings of each', async () => {
@@ -110,7 +95,7 @@ describe('a scan of a repository with all four scanners', () => {
     const runs = await org.client.call(scans.operations.listScanRuns, { params: { scan_id: first.id } });
     const list = await org.client.call(findings.operations.listFindings, { query: { per_page: 100 } });
     expect(JSON.stringify([first, runs, list])).not.toContain(repository.secret);
-    expect(await everythingStored()).not.toContain(repository.secret);
+    expect(JSON.stringify(await storedItems())).not.toContain(repository.secret);
   });
 
   it('agrees with itself: summaries, counts, lists and filters', async () => {
