@@ -50,9 +50,9 @@ export function createAuditLogStore(table: Table) {
           total: items.length,
         };
       }
-      const [total, { items }] = await Promise.all([
+      const [total, items] = await Promise.all([
         table.count(query),
-        table.queryPage({ ...query, ScanIndexForward: !newestFirst, Limit: skip + take }),
+        table.queryFirst({ ...query, ScanIndexForward: !newestFirst }, skip + take),
       ]);
       return { entries: items.slice(skip).map((item) => AuditRecord.parse(item)), total };
     },

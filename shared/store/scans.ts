@@ -191,9 +191,7 @@ export function createScanStore(table: Table) {
         ConsistentRead: true,
       };
       const items: Item[] =
-        limit === undefined
-          ? await table.queryAll(query)
-          : (await table.queryPage({ ...query, Limit: limit })).items;
+        limit === undefined ? await table.queryAll(query) : await table.queryFirst(query, limit);
       return items.map(parseScan);
     },
 

@@ -91,6 +91,18 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
     return items;
   }
 
+  /** The first items of a query, over as many pages as they take. */
+  async function queryFirst(input: Omit<QueryCommandInput, 'TableName'>, limit: number): Promise<Item[]> {
+    const items: Item[] = [];
+    let next: Item | undefined;
+    do {
+      const page = await queryPage({ ...input, Limit: limit - items.length, ExclusiveStartKey: next });
+      items.push(...page.items);
+      next = page.next;
+    } while (next && items.length < limit);
+    return items;
+  }
+
   /** How many items a query matches, without reading them out. */
   async function count(input: Omit<QueryCommandInput, 'TableName'>): Promise<number> {
     // A count projects nothing, and DynamoDB refuses to be asked for both.
@@ -148,7 +160,19 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
     }
   }
 
-  return { name, document, get, batchGet, queryPage, queryAll, count, update, transact, deleteAll };
+  return {
+    name,
+    document,
+    get,
+    batchGet,
+    queryPage,
+    queryFirst,
+    queryAll,
+    count,
+    update,
+    transact,
+    deleteAll,
+  };
 }
 
 function keyText(key: Key): string {
