@@ -4,12 +4,11 @@ import { notFound, ServiceError } from '#domain/errors.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
-import { pageOf, sortEntries } from '#http/paging.ts';
+import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { refuseWeakPassword } from '#shared/security/password-policy.ts';
 import { hashPassword } from '#shared/security/passwords.ts';
 import type { Member } from '#store/members.ts';
 import type { OrganizationDependencies } from './dependencies.ts';
-import { chosenPage } from './paging.ts';
 
 type Operations = Pick<
   typeof organizations.operations,
@@ -19,7 +18,7 @@ type Operations = Pick<
 export const memberOperations: Implementations<Operations, OrganizationDependencies> = {
   async listMembers({ caller, query }, { members }) {
     const all = await members.list(caller.orgId);
-    return chosenPage(
+    return wholeOrPage(
       all.sort((a, b) => (a.membership.created_at < b.membership.created_at ? -1 : 1)),
       query,
     ).map(presentMembership);

@@ -3,10 +3,9 @@ import { notFound } from '#domain/errors.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
-import { pageOf, sortEntries } from '#http/paging.ts';
+import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import type { TeamRecord } from '#store/teams.ts';
 import type { OrganizationDependencies } from './dependencies.ts';
-import { chosenPage } from './paging.ts';
 
 type Operations = Pick<
   typeof organizations.operations,
@@ -26,7 +25,7 @@ type Operations = Pick<
 
 export const teamOperations: Implementations<Operations, OrganizationDependencies> = {
   async listTeams({ caller, query }, { teams }) {
-    return chosenPage(sortEntries(await teams.list(caller.orgId), 'name'), query).map(present);
+    return wholeOrPage(sortEntries(await teams.list(caller.orgId), 'name'), query).map(present);
   },
 
   async createTeam(input, { teams, clock, ids }) {
@@ -72,7 +71,7 @@ export const teamOperations: Implementations<Operations, OrganizationDependencie
       groups.list(caller.orgId, { kind: 'team', id: params.team_id }),
       teams.require(caller.orgId, params.team_id),
     ]);
-    return chosenPage(members, query).map((member) => ({ team_id: params.team_id, ...member }));
+    return wholeOrPage(members, query).map((member) => ({ team_id: params.team_id, ...member }));
   },
 
   async addTeamMember(input, { groups, clock }) {
@@ -95,7 +94,7 @@ export const teamOperations: Implementations<Operations, OrganizationDependencie
       groups.list(caller.orgId, { kind: 'project', id: params.project_id }),
       projects.require(caller.orgId, params.project_id),
     ]);
-    return chosenPage(members, query).map((member) => ({ project_id: params.project_id, ...member }));
+    return wholeOrPage(members, query).map((member) => ({ project_id: params.project_id, ...member }));
   },
 
   async addProjectMember(input, { groups, clock }) {

@@ -4,7 +4,7 @@ import { type ManifestChunk, type ManifestEntry, readChunk } from '#domain/manif
 import type { Scanner } from '#domain/vocabulary.ts';
 import { manifestChunkKey, manifestKey } from './keys.ts';
 import type { ManifestRef } from './runs.ts';
-import { chunksOf, type Item, type Table, type Write } from './table.ts';
+import { chunksOf, type Table, type Write } from './table.ts';
 
 const ManifestHead = z.object({
   chunks: z.array(z.string()).default([]),
@@ -150,10 +150,6 @@ export function createManifestStore(table: Table) {
         ExpressionAttributeValues: { ':scan': scanId, ':none': null, ':run': runId },
       });
     },
-
-    /** Which scan saw the findings of an (asset, scanner) last: the head of its manifest. */
-    lastScanKey: manifestKey,
-    parseHead: (item: Item | null): ManifestHead | null => (item ? ManifestHead.parse(item) : null),
   };
 }
 

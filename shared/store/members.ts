@@ -94,8 +94,8 @@ export function createMemberStore(table: Table, groups: GroupMemberStore) {
     },
 
     /**
-     * Removes a member: from its teams and projects first, then the membership, then the sessions that
-     * worked in the organization. Cut off half-way, it can be repeated.
+     * Removes a member: the membership first, which ends all access, then what hung on it: teams and projects,
+     * and the sessions that worked in the organization.
      * @throws ServiceError conflict (the last admin)
      */
     async remove(orgId: string, held: Member, attribution: Attribution): Promise<void> {

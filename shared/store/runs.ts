@@ -10,7 +10,7 @@ import {
   waitingRunKey,
   waitingRunsPartition,
 } from './keys.ts';
-import { chunksOf, type Item, type Table, type Write } from './table.ts';
+import { applied, chunksOf, type Item, NotApplied, type Table, type Write } from './table.ts';
 
 const ManifestRef = z.object({ chunks: z.array(z.string()), count: z.number() });
 
@@ -192,7 +192,7 @@ export function createRunStore(table: Table) {
       const slots = run.scanners.length;
       // A tier with fewer processes than one run needs still runs it, alone.
       const room = Math.max(0, limits.concurrentScanners - slots);
-      return accepted(
+      return applied(
         table.transact([
           {
             Update: {
@@ -207,7 +207,7 @@ export function createRunStore(table: Table) {
                 ':claim': claimHash,
               },
             },
-            otherwise: () => new Refused(),
+            otherwise: () => new NotApplied(),
           },
           {
             Update: {
@@ -216,7 +216,7 @@ export function createRunStore(table: Table) {
               ConditionExpression: 'attribute_not_exists(running_scanners) OR running_scanners <= :room',
               ExpressionAttributeValues: { ':slots': slots, ':room': room },
             },
-            otherwise: () => new Refused(),
+            otherwise: () => new NotApplied(),
           },
           { Delete: { Key: waitingRunKey(orgId, waitingId(run)) } },
         ]),
@@ -314,7 +314,7 @@ export function createRunStore(table: Table) {
       end: { status: 'completed' | 'failed' | 'cancelled'; states: RunRecord['states']; at: number },
       countdown: Write,
     ): Promise<boolean> {
-      return accepted(
+      return applied(
         table.transact([
           {
             Update: {
@@ -332,7 +332,7 @@ export function createRunStore(table: Table) {
                 ':held': run.status,
               },
             },
-            otherwise: () => new Refused(),
+            otherwise: () => new NotApplied(),
           },
           // Only a run that was admitted holds processes.
           ...(run.status === 'running' ? [slotsWrite(ref.orgId, -run.scanners.length)] : []),
@@ -342,20 +342,6 @@ export function createRunStore(table: Table) {
       );
     },
   };
-}
-
-class Refused extends Error {
-  override readonly name = 'Refused';
-}
-
-async function accepted(transaction: Promise<void>): Promise<boolean> {
-  try {
-    await transaction;
-    return true;
-  } catch (error) {
-    if (error instanceof Refused) return false;
-    throw error;
-  }
 }
 
 function waitingId(run: { scan_id: string; id: string }): string {

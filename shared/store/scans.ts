@@ -18,7 +18,7 @@ import {
   scanLockKey,
   scansPartition,
 } from './keys.ts';
-import type { Item, Table, Write } from './table.ts';
+import { applied, type Item, NotApplied, type Table, type Write } from './table.ts';
 
 /** A failure within a scan, as `error.details` lists it. */
 const ScanFailure = z.object({
@@ -215,7 +215,7 @@ export function createScanStore(table: Table) {
 
     /** Starts a queued scan if the tier's number of running scans allows; false where it must wait. */
     async admit(orgId: string, scan: ScanRecord, limits: TierLimits, at: number): Promise<boolean> {
-      return succeeds(
+      return applied(
         table.transact([
           {
             Update: {
@@ -230,7 +230,7 @@ export function createScanStore(table: Table) {
                 ':deadline': timestamp(at + scan.max_minutes * 60_000),
               },
             },
-            otherwise: () => new NotAdmitted(),
+            otherwise: () => new NotApplied(),
           },
           {
             Update: {
@@ -239,7 +239,7 @@ export function createScanStore(table: Table) {
               ConditionExpression: 'attribute_not_exists(running_scans) OR running_scans < :limit',
               ExpressionAttributeValues: { ':less': -1, ':one': 1, ':limit': limits.concurrentScans },
             },
-            otherwise: () => new NotAdmitted(),
+            otherwise: () => new NotApplied(),
           },
           { Delete: { Key: queuedScanKey(orgId, scan.id) } },
         ]),
@@ -312,7 +312,7 @@ export function createScanStore(table: Table) {
       failures: readonly ScanFailure[] = [],
     ): Promise<boolean> {
       const wasQueued = scan.status === 'queued';
-      return succeeds(
+      return applied(
         table.transact([
           {
             Update: {
@@ -328,7 +328,7 @@ export function createScanStore(table: Table) {
                 ':failures': failures,
               },
             },
-            otherwise: () => new NotAdmitted(),
+            otherwise: () => new NotApplied(),
           },
           {
             Delete: {
@@ -374,20 +374,6 @@ export function createScanStore(table: Table) {
 /** The idempotency key was used before: the answer is the scan that it made. */
 export class IdempotentReplay extends Error {
   override readonly name = 'IdempotentReplay';
-}
-
-class NotAdmitted extends Error {
-  override readonly name = 'NotAdmitted';
-}
-
-async function succeeds(transaction: Promise<void>): Promise<boolean> {
-  try {
-    await transaction;
-    return true;
-  } catch (error) {
-    if (error instanceof NotAdmitted) return false;
-    throw error;
-  }
 }
 
 function idempotencyWrite(

@@ -175,6 +175,22 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
   };
 }
 
+/** For a write whose failed condition is an answer rather than an error: `applied` makes it false. */
+export class NotApplied extends Error {
+  override readonly name = 'NotApplied';
+}
+
+/** Whether a transaction was carried out; false where a condition said NotApplied. */
+export async function applied(transaction: Promise<void>): Promise<boolean> {
+  try {
+    await transaction;
+    return true;
+  } catch (error) {
+    if (error instanceof NotApplied) return false;
+    throw error;
+  }
+}
+
 function keyText(key: Key): string {
   return `${key.pk}\n${key.sk}`;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { readRole } from '#domain/permissions.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { listOf, pageQuery, text, Uuid } from '../schemas/common.ts';
+import { listOf, optionalPageQuery, pageQuery, text, Uuid } from '../schemas/common.ts';
 import {
   AuditEntry,
   Organization,
@@ -19,12 +19,6 @@ import {
 const org = z.object({ org_id: Uuid });
 const team = z.object({ org_id: Uuid, team_id: Uuid });
 const project = z.object({ org_id: Uuid, project_id: Uuid });
-
-/** Complete, or by page where the caller sends either (design 2). */
-const optionalPage = {
-  page: pageQuery.page.unwrap().optional(),
-  per_page: pageQuery.per_page.unwrap().optional(),
-};
 
 /** A role in any spelling that the design allows. */
 const RoleInput = z
@@ -119,7 +113,7 @@ export const organizations = declareGroup('organizations', {
     summary: 'Members of the organization',
     permission: 'projects:read',
     params: org,
-    query: z.object(optionalPage),
+    query: z.object(optionalPageQuery),
     response: { status: 200, schema: z.array(OrgMembershipRead) },
     errors: [],
   },
@@ -151,7 +145,7 @@ export const organizations = declareGroup('organizations', {
     summary: 'Teams of the organization',
     permission: 'projects:read',
     params: org,
-    query: z.object(optionalPage),
+    query: z.object(optionalPageQuery),
     response: { status: 200, schema: z.array(TeamRead) },
     errors: [],
   },
@@ -204,7 +198,7 @@ export const organizations = declareGroup('organizations', {
     summary: 'Members of a team',
     permission: 'projects:read',
     params: team,
-    query: z.object(optionalPage),
+    query: z.object(optionalPageQuery),
     response: { status: 200, schema: z.array(TeamMemberRead) },
     errors: [],
   },
@@ -236,7 +230,7 @@ export const organizations = declareGroup('organizations', {
     summary: 'Members of a project',
     permission: 'projects:read',
     params: project,
-    query: z.object(optionalPage),
+    query: z.object(optionalPageQuery),
     response: { status: 200, schema: z.array(ProjectMemberRead) },
     errors: [],
   },
