@@ -4,7 +4,9 @@ import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createTriageStore } from '#store/finding-triage.ts';
 import { createFindingStore } from '#store/findings.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { createTable } from '#store/table.ts';
 import { findingOperations } from './operations.ts';
 
@@ -15,6 +17,8 @@ const counters = createCounterStore(table, config.COUNTER_LANES);
 export const handler = createHandler(findings, findingOperations, {
   findings: createFindingStore(table, counters),
   assets: createAssetStore(table, counters),
+  triage: createTriageStore(table, counters),
+  organizations: createOrganizationStore(table),
   counters,
   clock: systemClock,
 });

@@ -1,63 +1,28 @@
 import type { findings } from '#contract/operations/findings.ts';
 import { addCounts, summarize } from '#domain/cells.ts';
-import type { Clock } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
+import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
-import { pageOf } from '#http/paging.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
-import type { AssetStore } from '#store/assets.ts';
-import type { CounterStore } from '#store/counters.ts';
-import { type FindingFilter, type FindingStore, matchesFilter, sortFindings } from '#store/findings.ts';
-
-export interface FindingDependencies {
-  readonly findings: FindingStore;
-  readonly assets: AssetStore;
-  readonly counters: CounterStore;
-  readonly clock: Clock;
-}
-
-interface ScopeQuery {
-  readonly project_id?: string | undefined;
-  readonly sub_project_id?: string | undefined;
-  readonly asset_id?: string | undefined;
-}
-
-const DAY = 24 * 3600 * 1000;
+import { chooseByFilter, chooseByIds, triageMany } from './bulk.ts';
+import type { FindingDependencies } from './dependencies.ts';
+import { assetsInScope, listBatch, listFindings, readFilter } from './list-findings.ts';
+import { readSuppression, reopening, resolveAssignee, suppressing, triageOne, updating } from './triage.ts';
 
 export const findingOperations: Implementations<typeof findings.operations, FindingDependencies> = {
   async listFindings({ caller, query }, dependencies) {
-    const { findings, clock } = dependencies;
-    const now = clock.now();
-    const filter: FindingFilter = {
-      severity: query.severity,
-      status: query.status,
-      scanner: query.scanner,
-      cveId: query.cve_id,
-      assetIds: await assetsInScope(caller.orgId, query, dependencies),
-      // A finding of age N was created between N and N + 1 days ago.
-      createdFrom: query.age_max === undefined ? undefined : now - (query.age_max + 1) * DAY + 1,
-      createdTo: query.age_min === undefined ? undefined : now - query.age_min * DAY,
-    };
-    if (query.id) {
-      // A batch by id: missing ids are simply absent, the other filters narrow it further.
-      const held = (await findings.getMany(caller.orgId, query.id)).filter((record) =>
-        matchesFilter(record, filter),
-      );
-      const { slice, pagination } = pageOf(sortFindings(held, query.sort), query.page, query.per_page);
-      return { data: presentFindings(await findings.readContext(caller.orgId, slice), now), pagination };
-    }
-    const skip = (query.page - 1) * query.per_page;
-    const { total, ...page } = await findings.listPage(
-      caller.orgId,
-      filter,
-      query.sort,
-      skip,
-      query.per_page,
-    );
-    return {
-      data: presentFindings(page, now),
-      pagination: { page: query.page, per_page: query.per_page, total },
-    };
+    const filter = await readFilter(caller.orgId, query, dependencies);
+    return query.id
+      ? listBatch(caller.orgId, query.id, filter, query, dependencies)
+      : listFindings(caller.orgId, filter, query, dependencies);
+  },
+
+  async listAssetFindings({ caller, params, query }, dependencies) {
+    const filter = await readFilter(caller.orgId, { ...query, asset_id: params.asset_id }, dependencies);
+    const list = await listFindings(caller.orgId, filter, query, dependencies);
+    // A finding is shown with its asset: only an empty page leaves open whether there is one.
+    if (list.data.length === 0) await dependencies.assets.require(caller.orgId, params.asset_id);
+    return list;
   },
 
   async getFindingSummary({ caller, query }, dependencies) {
@@ -87,20 +52,39 @@ export const findingOperations: Implementations<typeof findings.operations, Find
     if (!shown) throw notFound('finding');
     return shown;
   },
-};
 
-/** The assets that project, sub-project and asset filters leave together; undefined where none is set. */
-async function assetsInScope(
-  orgId: string,
-  query: ScopeQuery,
-  { assets }: FindingDependencies,
-): Promise<string[] | undefined> {
-  const { project_id, sub_project_id, asset_id } = query;
-  if (!project_id && !sub_project_id) return asset_id ? [asset_id] : undefined;
-  const entries = await assets.listEntries(orgId);
-  return entries
-    .filter((entry) => !project_id || entry.project_id === project_id || entry.sub_project_id === project_id)
-    .filter((entry) => !sub_project_id || entry.sub_project_id === sub_project_id)
-    .filter((entry) => !asset_id || entry.id === asset_id)
-    .map((entry) => entry.id);
-}
+  async updateFinding(input, dependencies) {
+    const { caller, params, body } = input;
+    const attribution = attributionOf(input, dependencies.clock);
+    const update = await resolveAssignee(body, dependencies);
+    const triage = updating(update, attribution.at);
+    return triageOne(caller.orgId, params.finding_id, triage, 'finding.update', attribution, dependencies);
+  },
+
+  async suppressFinding(input, dependencies) {
+    const { caller, params, body } = input;
+    const attribution = attributionOf(input, dependencies.clock);
+    const suppression = body
+      ? readSuppression(body, attribution.at)
+      : { reason: null, comment: null, expires_at: null };
+    const triage = suppressing(suppression, attribution.at);
+    return triageOne(caller.orgId, params.finding_id, triage, 'finding.suppress', attribution, dependencies);
+  },
+
+  async reopenFinding(input, dependencies) {
+    const { caller, params } = input;
+    const attribution = attributionOf(input, dependencies.clock);
+    const triage = reopening(attribution.at);
+    return triageOne(caller.orgId, params.finding_id, triage, 'finding.reopen', attribution, dependencies);
+  },
+
+  async bulkUpdateFindings(input, dependencies) {
+    const { caller, body } = input;
+    const attribution = attributionOf(input, dependencies.clock);
+    const triage = updating(await resolveAssignee(body.update, dependencies), attribution.at);
+    const chosen = body.finding_ids
+      ? chooseByIds(body.finding_ids)
+      : await chooseByFilter(caller.orgId, body.filter ?? {}, body.cursor, dependencies);
+    return triageMany(caller.orgId, chosen, triage, attribution, dependencies);
+  },
+};

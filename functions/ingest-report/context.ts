@@ -18,6 +18,8 @@ export interface IngestDependencies {
   readonly writes: FindingWriteStore;
   readonly bucket: ReportBucket;
   readonly clock: Clock;
+  /** The organization's setting `auto_resolve`: whether what a scanner no longer reports is resolved. */
+  readonly readAutoResolve: (orgId: string) => Promise<boolean>;
 }
 
 /** What one (scanner, report) of a run is ingested with. */
@@ -44,6 +46,10 @@ export function newFinding({ ref, scanner, at }: IngestContext, reported: Report
     org_id: ref.orgId,
     asset_id: ref.assetId,
     status: 'open',
+    tool: null,
+    revision: 1,
+    reported: true,
+    status_set_by: 'scanner',
     first_seen_scan_id: ref.scanId,
     last_seen_scan_id: ref.scanId,
     resolved_by_scan_id: null,

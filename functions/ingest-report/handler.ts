@@ -6,6 +6,7 @@ import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createManifestStore } from '#store/manifests.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
@@ -14,6 +15,7 @@ import { ingestReport } from './ingest.ts';
 const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL']);
 const table = createTable(config.TABLE_NAME);
 const counters = createCounterStore(table, config.COUNTER_LANES);
+const organizations = createOrganizationStore(table);
 const dependencies = {
   scans: createScanStore(table),
   runs: createRunStore(table),
@@ -22,6 +24,8 @@ const dependencies = {
   writes: createFindingWriteStore(table, counters),
   bucket: createReportBucket(config.REPORT_BUCKET_URL),
   clock: systemClock,
+  readAutoResolve: async (orgId: string) =>
+    (await organizations.getOrganization(orgId))?.settings.auto_resolve ?? true,
 };
 
 export async function handler(event: unknown): Promise<void> {

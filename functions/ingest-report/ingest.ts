@@ -4,7 +4,8 @@ import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
 import { type IngestContext, type IngestDependencies, newFinding } from './context.ts';
 import { readReport } from './read-report.ts';
-import { countCells, reconcile } from './reconcile.ts';
+import { reconcile } from './reconcile.ts';
+import { reportedSet } from './reported-set.ts';
 
 /**
  * Turns one scanner's report of one run into findings. Safe to repeat: ids follow from what was
@@ -45,7 +46,7 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
   const reported = await readFindings(context, dependencies);
   if (reported === null) return;
   const result = run.default_branch
-    ? await reconcile(context, reported, dependencies)
+    ? await reconcile(context, reportedSet(context, reported), dependencies)
     : await keepWithScan(context, reported, dependencies);
   if (result) await runs.scannerIngested(ref, step.scanner, result);
 }
@@ -80,5 +81,5 @@ async function keepWithScan(
 ): Promise<NonNullable<ScannerState['result']>> {
   const records = reported.map((finding) => newFinding(context, finding));
   await writes.writeBranchFindings(context.ref.orgId, context.ref.scanId, records, context.at);
-  return { counts: countCells(records), new_count: 0, resolved_count: 0, manifest: null };
+  return { counts: reportedSet(context, reported).counts, new_count: 0, resolved_count: 0, manifest: null };
 }

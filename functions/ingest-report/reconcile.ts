@@ -1,14 +1,15 @@
-import { cellKey } from '#domain/cells.ts';
+import { timestamp } from '#domain/clock.ts';
+import { whenAbsent, whenReported } from '#domain/lifecycle.ts';
 import { buildManifest, type ManifestEntry } from '#domain/manifest.ts';
-import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
-import { countedPlace } from '#store/assets.ts';
+import { digestFinding, withReported } from '#shared/reports/digest.ts';
+import { assetPlaceCheck, countedPlace } from '#store/assets.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
-import { reopenedBy, resolvedBy, type StatusMove, type WriteScope } from '#store/finding-writes.ts';
-import { assetKey } from '#store/keys.ts';
+import type { WriteScope } from '#store/finding-writes.ts';
 import type { ManifestHead } from '#store/manifests.ts';
 import type { ManifestRef, ScannerState } from '#store/runs.ts';
-import { chunksOf, type Write } from '#store/table.ts';
+import { chunksOf } from '#store/table.ts';
 import { type IngestContext, type IngestDependencies, ManifestBusy, newFinding } from './context.ts';
+import type { ReportedSet } from './reported-set.ts';
 
 type Result = NonNullable<ScannerState['result']>;
 
@@ -18,42 +19,70 @@ const SUSPICIOUS_FROM = 20;
 /** Findings read at once: bounds what a large report keeps in memory besides itself. */
 const BATCH = 1000;
 
+/** An ingest under way: what was known before, and where it writes. */
+interface Reconciliation {
+  readonly context: IngestContext;
+  readonly report: ReportedSet;
+  readonly head: ManifestHead;
+  readonly scope: WriteScope;
+  readonly autoResolve: boolean;
+}
+
+/** What a reconciliation needs besides the ids: counts by what is stored, so that a repeated step counts the same. */
+interface Outcome {
+  readonly newCount: number;
+  readonly resolvedCount: number;
+  /** When findings that the manifest did not know were created, in milliseconds. */
+  readonly createdAt: ReadonlyMap<string, number>;
+}
+
 /**
  * Brings the organization's findings in line with a complete report of the default branch: new ones
- * are created, absent ones resolved, resolved ones that are seen again reopened; nothing else moves.
- * What was reported last is known from the manifest, so a rescan reads what changed, not what is there.
+ * are created, absent ones resolved, resolved ones that are seen again reopened, changed ones brought up
+ * to date; what people decided stays. What was reported last is known from the manifest, so a rescan
+ * reads what changed, not what is there, and an unchanged one reads nothing but the manifest's head.
  * @returns the result, or null where the report was held
  */
 export async function reconcile(
   context: IngestContext,
-  reported: readonly ReportedFinding[],
+  report: ReportedSet,
   dependencies: IngestDependencies,
 ): Promise<Result | null> {
   const { ref, scanner, at } = context;
   const { manifests } = dependencies;
-  const head = await manifests.lease(ref.orgId, ref.assetId, scanner, ref.runId, at);
+  const [head, revisits] = await Promise.all([
+    manifests.lease(ref.orgId, ref.assetId, scanner, ref.runId, at),
+    manifests.listRevisits(ref.orgId, ref.assetId, scanner),
+  ]);
   if (!head) throw new ManifestBusy(`${scanner} of asset ${ref.assetId} is being ingested by another run`);
-  if (await holdsBack(context, head, reported.length, dependencies)) return null;
+  if (await holdsBack(context, head, report.findings.size, dependencies)) return null;
+  const unchanged = head.digest === report.digest;
+  if (unchanged && revisits.length === 0) return keepManifest(context, head, dependencies);
+  const autoResolve = await dependencies.readAutoResolve(ref.orgId);
+  // Where nothing is resolved by itself, those that wait for it keep their marks.
+  const marked = revisits.filter((id) => autoResolve || report.findings.has(id));
+  if (unchanged && marked.length === 0) return keepManifest(context, head, dependencies);
 
   const known = await manifests.readEntries(ref.orgId, ref.assetId, scanner, head.chunks);
-  const findings = new Map(
-    reported.map((finding) => newFinding(context, finding)).map((record) => [record.id, record]),
+  const work = { context, report, head, scope: writeScope(context, dependencies), autoResolve };
+  const outcome = await writeChanges(work, known, new Set(marked), dependencies);
+  const createdAt = new Map(known.map((entry) => [entry.id, entry.createdAt]));
+  const entries = Array.from(
+    report.findings,
+    ([id, { severity, digest }]): ManifestEntry => ({
+      id,
+      severity,
+      digest,
+      createdAt: createdAt.get(id) ?? outcome.createdAt.get(id) ?? at,
+    }),
   );
-  const knownIds = new Map(known.map((entry) => [entry.id, entry]));
-  const added = [...findings.values()].filter((record) => !knownIds.has(record.id));
-  const absent = known.filter((entry) => !findings.has(entry.id));
-
-  const scope = writeScope(context, dependencies);
-  const appeared = await takeIn(context, scope, added, dependencies);
-  const resolvedCount = await resolveAbsent(context, scope, absent, head, dependencies);
-
-  const entries = [...findings.values()].map((record): ManifestEntry => {
-    const createdAt = knownIds.get(record.id)?.createdAt ?? appeared.createdAt.get(record.id) ?? at;
-    return { id: record.id, severity: record.severity, createdAt };
-  });
-  const counts = countCells([...findings.values()]);
-  const manifest = await replaceManifest(context, head, entries, counts, dependencies);
-  return { counts, new_count: appeared.newCount, resolved_count: resolvedCount, manifest };
+  const manifest = await replaceManifest(context, head, entries, report, dependencies);
+  return {
+    counts: report.counts,
+    new_count: outcome.newCount,
+    resolved_count: outcome.resolvedCount,
+    manifest,
+  };
 }
 
 /** A report that lost everything at once is more likely a broken scan than a clean repository. */
@@ -73,116 +102,156 @@ async function holdsBack(
   return true;
 }
 
+/** The same report again: only which scan saw it last is new. */
+async function keepManifest(
+  context: IngestContext,
+  head: ManifestHead,
+  dependencies: IngestDependencies,
+): Promise<Result> {
+  const manifest: ManifestRef = { chunks: head.chunks, count: head.count };
+  await swapHead(context, manifest, { counts: head.counts, digest: head.digest ?? '' }, dependencies);
+  return { counts: head.counts, new_count: 0, resolved_count: 0, manifest };
+}
+
 /** Conditions of every transaction: the lease is still ours, and the asset still where its findings are counted. */
 function writeScope({ ref, asset, scanner }: IngestContext, { manifests }: IngestDependencies): WriteScope {
-  const placed: Write = {
-    ConditionCheck: {
-      Key: assetKey(ref.orgId, asset.id),
-      ConditionExpression: 'project_id = :project AND sub_project_id = :sub',
-      ExpressionAttributeValues: { ':project': asset.project_id, ':sub': asset.sub_project_id },
-    },
-    otherwise: () => new ManifestBusy('The asset was moved to another project meanwhile'),
-  };
+  const moved = () => new ManifestBusy('The asset was moved to another project meanwhile');
   return {
     orgId: ref.orgId,
     place: countedPlace(asset),
-    guards: [manifests.fence(ref.orgId, asset.id, scanner, ref.runId), placed],
+    guards: [
+      manifests.fence(ref.orgId, asset.id, scanner, ref.runId),
+      assetPlaceCheck(ref.orgId, asset, moved),
+    ],
   };
 }
 
-/**
- * Findings that the manifest does not know: created, or reopened where an earlier scan had resolved
- * them. `newCount` counts by what is stored, so that a repeated step counts the same.
- */
+/** All that the difference between two reports, and people's decisions since, ask for. */
+async function writeChanges(
+  work: Reconciliation,
+  known: readonly ManifestEntry[],
+  revisits: ReadonlySet<string>,
+  dependencies: IngestDependencies,
+): Promise<Outcome> {
+  const { report } = work;
+  const digests = new Map(known.map((entry) => [entry.id, entry.digest]));
+  const seen = [...report.findings.keys()].filter(
+    (id) => digests.get(id) !== report.findings.get(id)?.digest || revisits.has(id),
+  );
+  const absent = [
+    ...known.map((entry) => entry.id).filter((id) => !report.findings.has(id)),
+    ...[...revisits].filter((id) => !report.findings.has(id) && !digests.has(id)),
+  ];
+  const taken = await takeIn(work, seen, digests, revisits, dependencies);
+  const resolvedCount = await leaveOut(work, absent, revisits, dependencies);
+  return { ...taken, resolvedCount };
+}
+
+/** Reported findings that the manifest does not know as they are now: created, or brought up to date. */
 async function takeIn(
-  { ref, at }: IngestContext,
-  scope: WriteScope,
-  added: readonly FindingRecord[],
-  { writes }: IngestDependencies,
-): Promise<{ newCount: number; createdAt: Map<string, number> }> {
+  { context, report, head, scope }: Reconciliation,
+  ids: readonly string[],
+  known: ReadonlyMap<string, string>,
+  revisits: ReadonlySet<string>,
+  dependencies: IngestDependencies,
+): Promise<Omit<Outcome, 'resolvedCount'>> {
+  const { ref, at } = context;
+  const { writes } = dependencies;
   const createdAt = new Map<string, number>();
   let newCount = 0;
-  for (const batch of chunksOf(added, BATCH)) {
-    const existing = await writes.readExisting(
-      ref.orgId,
-      batch.map((record) => record.id),
-    );
-    const fresh = batch.filter((record) => !existing.has(record.id));
-    const reopened = [...existing.values()]
-      .filter((record) => record.status === 'resolved')
-      .map((record) => reopenedBy(record, at));
+  const decide = (held: FindingRecord): FindingRecord | null => {
+    const finding = report.findings.get(held.id)?.finding;
+    const same = !finding || digestFinding(held) === digestFinding(finding);
+    if (same && held.reported && held.status !== 'resolved') return null;
+    return { ...whenReported(finding ? withReported(held, finding) : held, at), updated_at: timestamp(at) };
+  };
+  for (const batch of chunksOf(ids, BATCH)) {
+    await keepLease(context, dependencies);
+    // Before the first ingest ever there is nothing to be found: the reads are saved.
+    const existing = head.leases > 1 ? await writes.readExisting(ref.orgId, batch) : [];
+    const held = new Set(existing.map(({ id }) => id));
+    const fresh = batch
+      .filter((id) => !held.has(id))
+      .flatMap((id) => report.findings.get(id)?.finding ?? [])
+      .map((finding) => newFinding(context, finding));
     await writes.createAll(scope, fresh);
-    await writes.moveAll(scope, reopened);
-    newCount +=
-      fresh.length +
-      [...existing.values()].filter((record) => record.first_seen_scan_id === ref.scanId).length;
-    for (const record of existing.values()) createdAt.set(record.id, Date.parse(record.created_at));
+    await writes.changeAll(scope, existing, decide, revisits);
+    const first = existing.filter((one) => one.first_seen_scan_id === ref.scanId && !known.has(one.id));
+    newCount += fresh.length + first.length;
+    for (const record of existing) createdAt.set(record.id, Date.parse(record.created_at));
   }
   return { newCount, createdAt };
 }
 
-/** Absent after a complete run: resolved. A suppression outlives its finding, so that it holds when that comes back. */
-async function resolveAbsent(
-  { ref, at }: IngestContext,
-  scope: WriteScope,
-  absent: readonly ManifestEntry[],
-  head: ManifestHead,
-  { writes }: IngestDependencies,
+/** Findings that are no longer reported. */
+async function leaveOut(
+  { context, head, scope, autoResolve }: Reconciliation,
+  ids: readonly string[],
+  revisits: ReadonlySet<string>,
+  dependencies: IngestDependencies,
 ): Promise<number> {
+  const { ref, at } = context;
+  const { writes } = dependencies;
   let resolved = 0;
-  for (const batch of chunksOf(absent, BATCH)) {
-    const existing = await writes.readExisting(
-      ref.orgId,
-      batch.map((entry) => entry.id),
-    );
-    const moves = [...existing.values()]
-      .filter((record) => record.status !== 'resolved' && record.status !== 'suppressed')
-      .map(
-        (record): StatusMove =>
-          resolvedBy(record, ref.scanId, head.last_scan_id ?? record.last_seen_scan_id, at),
-      );
-    await writes.moveAll(scope, moves);
-    resolved +=
-      moves.length +
-      [...existing.values()].filter((record) => record.resolved_by_scan_id === ref.scanId).length;
+  const decide = (held: FindingRecord): FindingRecord | null => {
+    const next = whenAbsent(held, ref.scanId, at, autoResolve);
+    if (next.status === held.status && !held.reported) return null;
+    const lastSeen = held.reported ? (head.last_scan_id ?? held.last_seen_scan_id) : held.last_seen_scan_id;
+    return { ...next, last_seen_scan_id: lastSeen, updated_at: timestamp(at) };
+  };
+  for (const batch of chunksOf(ids, BATCH)) {
+    await keepLease(context, dependencies);
+    const existing = await writes.readExisting(ref.orgId, batch);
+    const now = await writes.changeAll(scope, existing, decide, revisits);
+    resolved += now.filter((record) => record.resolved_by_scan_id === ref.scanId).length;
   }
   return resolved;
 }
 
+/** A large report takes longer than a lease: it is renewed while the work goes on. */
+async function keepLease(
+  { ref, scanner, at }: IngestContext,
+  { manifests, clock }: IngestDependencies,
+): Promise<void> {
+  const now = clock.now();
+  if (now - at > 30_000) await manifests.renew(ref.orgId, ref.assetId, scanner, ref.runId, now);
+}
+
 /** Writes the chunks that changed, then swaps the head: the last write, which makes the rest final. */
 async function replaceManifest(
-  { ref, scanner, at }: IngestContext,
+  context: IngestContext,
   head: ManifestHead,
   entries: readonly ManifestEntry[],
-  counts: Record<string, number>,
-  { manifests }: IngestDependencies,
+  report: ReportedSet,
+  dependencies: IngestDependencies,
 ): Promise<ManifestRef> {
+  const { ref, scanner } = context;
   const chunks = buildManifest(entries);
   const held = new Set(head.chunks);
-  await manifests.writeChunks(
+  await dependencies.manifests.writeChunks(
     ref.orgId,
     ref.assetId,
     scanner,
     chunks.filter((chunk) => !held.has(chunk.hash)),
   );
   const manifest: ManifestRef = { chunks: chunks.map((chunk) => chunk.hash), count: entries.length };
+  await swapHead(context, manifest, report, dependencies);
+  return manifest;
+}
+
+async function swapHead(
+  { ref, scanner, at }: IngestContext,
+  manifest: ManifestRef,
+  { counts, digest }: Pick<ReportedSet, 'counts' | 'digest'>,
+  { manifests }: IngestDependencies,
+): Promise<void> {
   await manifests.swap(ref.orgId, ref.assetId, scanner, {
     manifest,
     counts,
+    digest,
     scanId: ref.scanId,
     runId: ref.runId,
     at,
     heldScanId: null,
   });
-  return manifest;
-}
-
-/** Counts by cell as reported: every finding as `open`, whatever people made of it since. */
-export function countCells(records: readonly FindingRecord[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const record of records) {
-    const cell = cellKey({ ...record, status: 'open' });
-    counts[cell] = (counts[cell] ?? 0) + 1;
-  }
-  return counts;
 }

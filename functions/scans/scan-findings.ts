@@ -2,13 +2,8 @@ import { type CellCounts, cellKey } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import type { ManifestEntry } from '#domain/manifest.ts';
 import type { Scanner, Severity } from '#domain/vocabulary.ts';
-import {
-  type FindingPage,
-  type FindingRef,
-  type FindingSort,
-  type FindingStore,
-  sortFindings,
-} from '#store/findings.ts';
+import { type FindingSort, sortFindings } from '#store/finding-order.ts';
+import type { FindingPage, FindingRef, FindingStore } from '#store/findings.ts';
 import type { ManifestStore } from '#store/manifests.ts';
 import type { RunRecord, RunStore } from '#store/runs.ts';
 import type { ScanStore } from '#store/scans.ts';

@@ -87,7 +87,7 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL'],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
   },
-  findings: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: READ } },
+  findings: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
   // Needs no table: the document and the page come from the bundle.
   reference: { ...api, settings: ['PUBLIC_URL', 'ASSETS_DIR'], may: NOTHING },
   'runner-gate': {

@@ -3,14 +3,16 @@ import { idFromBytes, idToBytes } from './ids.ts';
 import { SEVERITIES, type Severity } from './vocabulary.ts';
 
 /**
- * What an (asset, scanner) reported last, as a set of findings in 21 bytes each: id (16), severity
- * (1), time of creation in seconds (4). It is cut into chunks by the leading bits of the ids, each
- * named by its hash, so that an unchanged report rewrites nothing and a small change one chunk.
+ * What an (asset, scanner) reported last, as a set of findings in 27 bytes each: id (16), severity
+ * (1), time of creation in seconds (4), digest of what was reported (6). It is cut into chunks by the
+ * leading bits of the ids, each named by its hash, so that a small change rewrites one chunk.
  * It holds what was *reported*, never triage.
  */
 export interface ManifestEntry {
   readonly id: string;
   readonly severity: Severity;
+  /** Of all that the scanner says of the finding, in 12 hex digits: another one means that it says something else now. */
+  readonly digest: string;
   /** Milliseconds, in whole seconds: enough to sort lists by. */
   readonly createdAt: number;
 }
@@ -20,8 +22,8 @@ export interface ManifestChunk {
   readonly bytes: Uint8Array;
 }
 
-const ENTRY_BYTES = 21;
-/** Chunks hold about this many entries on average: 32 KB, well under an item's limit even when uneven. */
+const ENTRY_BYTES = 27;
+/** Chunks hold about this many entries on average: 40 KB, well under an item's limit even when uneven. */
 const ENTRIES_PER_CHUNK = 1500;
 
 /** Cuts entries into chunks; the same set gives the same chunks, in whatever order it comes. */
@@ -47,6 +49,7 @@ function encodeChunk(entries: readonly ManifestEntry[]): ManifestChunk {
     bytes.set(idToBytes(entry.id), offset);
     bytes.writeUInt8(SEVERITIES.indexOf(entry.severity), offset + 16);
     bytes.writeUInt32BE(Math.floor(entry.createdAt / 1000), offset + 17);
+    bytes.write(entry.digest, offset + 21, 6, 'hex');
   }
   return { hash: createHash('sha256').update(bytes).digest('hex').slice(0, 32), bytes };
 }
@@ -61,6 +64,16 @@ export function readChunk(bytes: Uint8Array): ManifestEntry[] {
       id: idFromBytes(buffer.subarray(offset, offset + 16)),
       severity,
       createdAt: buffer.readUInt32BE(offset + 17) * 1000,
+      digest: buffer.toString('hex', offset + 21, offset + ENTRY_BYTES),
     };
   });
+}
+
+/**
+ * Names a whole report: the same findings that say the same give the same name, in whatever order they
+ * come. What an unchanged rescan is recognised by, before anything of the manifest is read.
+ */
+export function digestReport(entries: Iterable<Pick<ManifestEntry, 'id' | 'digest'>>): string {
+  const lines = Array.from(entries, ({ id, digest }) => id + digest).sort();
+  return createHash('sha256').update(lines.join('')).digest('hex');
 }

@@ -14,6 +14,16 @@ export const FINDING_STATUSES = [
 ] as const;
 export type FindingStatus = (typeof FINDING_STATUSES)[number];
 
+// Spec silent: why a finding is suppressed; design 3 names them.
+export const SUPPRESSION_REASONS = [
+  'acceptable_risk',
+  'false_positive',
+  'mitigating_control',
+  'used_in_tests',
+  'not_applicable',
+] as const;
+export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+
 export const SCANNERS = ['semgrep', 'grype', 'trivy', 'gitleaks'] as const;
 export type Scanner = (typeof SCANNERS)[number];
 

@@ -1,6 +1,9 @@
 import type * as z from 'zod';
 import type { Finding } from '#contract/schemas/records.ts';
+import { timestamp } from '#domain/clock.ts';
 import { toOpaque } from '#domain/ids.ts';
+import { isLive } from '#domain/lifecycle.ts';
+import type { VulnerabilityScore } from '#domain/vulnerability-scores.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import type { FindingPage } from '#store/findings.ts';
 
@@ -10,24 +13,35 @@ interface Shown {
   readonly project_id: string | null;
   readonly sub_project_id: string | null;
   readonly last_seen_scan_id: string;
+  /** Days from first detection to the due date. */
+  readonly slaDays: number | null;
+  /** What the daily feeds say of its CVE; until they do, what the scanner said counts. */
+  readonly score: VulnerabilityScore | null;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** Findings as Family B shows them, with what their assets and manifests know. */
 export function presentFindings({ records, context }: FindingPage, now: number): z.input<typeof Finding>[] {
-  const placeOf = new Map(context.assets.map((asset) => [asset.id, asset]));
   return records.map((record) => {
-    const asset = placeOf.get(record.asset_id);
+    const asset = context.assets.get(record.asset_id);
     const seen = context.heads.get(`${record.asset_id}#${record.scanner}`);
     return present(record, {
       project_id: textOrNull(asset?.project_id),
       sub_project_id: textOrNull(asset?.sub_project_id),
       // A finding that is no longer reported keeps the scan that saw it last.
-      last_seen_scan_id: record.resolved_by_scan_id === null && seen ? seen : record.last_seen_scan_id,
+      last_seen_scan_id: record.reported && seen ? seen : record.last_seen_scan_id,
+      slaDays: context.slaDays[record.severity],
+      score: record.cve_id === null ? null : (context.scores.get(record.cve_id) ?? null),
       now,
     });
   });
+}
+
+/** When it is due: so many days after its first detection; of what nobody has to look at any more, never. */
+function dueAt(record: FindingRecord, days: number | null): string | null {
+  if (days === null || !isLive(record.status)) return null;
+  return timestamp(Date.parse(record.created_at) + days * DAY);
 }
 
 function present(record: FindingRecord, shown: Shown): z.input<typeof Finding> {
@@ -38,14 +52,15 @@ function present(record: FindingRecord, shown: Shown): z.input<typeof Finding> {
     severity: record.severity,
     status: record.status,
     scanner: record.scanner,
+    tool: record.tool,
     rule_id: record.rule_id,
     category: record.category,
     cve_id: record.cve_id,
     cwe: record.cwe,
     cvss_score: record.cvss_score,
-    epss_score: record.epss_score,
-    epss_percentile: record.epss_percentile,
-    kev: record.kev,
+    epss_score: shown.score?.epss ?? record.epss_score,
+    epss_percentile: shown.score?.epss == null ? record.epss_percentile : shown.score.percentile,
+    kev: record.kev || shown.score?.kev === true,
     package: record.package,
     location: record.location,
     fix: record.fix,
@@ -58,7 +73,7 @@ function present(record: FindingRecord, shown: Shown): z.input<typeof Finding> {
     updated_at: record.updated_at,
     age_days: Math.max(0, Math.floor((shown.now - Date.parse(record.created_at)) / DAY)),
     resolved_at: record.resolved_at,
-    sla_due_at: null,
+    sla_due_at: dueAt(record, shown.slaDays),
     assignee: record.assignee && toOpaque('user', record.assignee),
     notes: record.notes,
     suppression: record.suppression,

@@ -234,6 +234,22 @@ export function placementIn(project: ProjectRecord): Placement {
     : { project_id: project.id, sub_project_id: null };
 }
 
+/** Refuses a transaction where the asset is gone, or no longer in the project that its findings are counted in. */
+export function assetPlaceCheck(
+  orgId: string,
+  asset: Pick<AssetRecord, 'id'> & Placement,
+  otherwise: () => Error,
+): Write {
+  return {
+    ConditionCheck: {
+      Key: assetKey(orgId, asset.id),
+      ConditionExpression: 'project_id = :project AND sub_project_id = :sub',
+      ExpressionAttributeValues: { ':project': asset.project_id, ':sub': asset.sub_project_id },
+    },
+    otherwise,
+  };
+}
+
 export function countedPlace(asset: Pick<AssetRecord, 'id'> & Placement) {
   return { assetId: asset.id, projectId: asset.project_id, subProjectId: asset.sub_project_id };
 }

@@ -1,8 +1,14 @@
 import * as z from 'zod';
-import { cellKey } from '#domain/cells.ts';
-import { FINDING_CATEGORIES, FINDING_STATUSES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
+import { type CellCounts, cellKey } from '#domain/cells.ts';
+import {
+  FINDING_CATEGORIES,
+  FINDING_STATUSES,
+  SCANNERS,
+  SEVERITIES,
+  SUPPRESSION_REASONS,
+} from '#domain/vocabulary.ts';
 import { assetFindingsPartition, cveFindingsPartition, findingKey, findingsPartition } from './keys.ts';
-import type { Item } from './table.ts';
+import type { Item, Write } from './table.ts';
 
 /** A finding as it is kept. Its project is its asset's, so that moving an asset rewrites none. */
 const FindingRecord = z.object({
@@ -37,10 +43,18 @@ const FindingRecord = z.object({
   }),
   fix: z.string().nullable(),
   fingerprint: z.string(),
+  /** Driver of a SARIF report where it is none of the four scanners. */
+  tool: z.string().nullable().default(null),
+  /** Counts its writes: every change is conditional on the one that it was decided on. */
+  revision: z.int().default(1),
+  /** Whether the last complete run of its scanner reported it. */
+  reported: z.boolean().default(true),
+  /** Who set its status: what a person set, no policy overwrites. */
+  status_set_by: z.enum(['scanner', 'person', 'policy']).default('scanner'),
   first_seen_scan_id: z.string(),
   /** Of a finding that is no longer reported; otherwise the manifest's head knows it. */
   last_seen_scan_id: z.string(),
-  /** The scan that resolved it; what makes a repeated ingest count the same. */
+  /** The scan that resolved it, null where a person did; what makes a repeated ingest count the same. */
   resolved_by_scan_id: z.string().nullable(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -49,7 +63,7 @@ const FindingRecord = z.object({
   notes: z.string().nullable(),
   suppression: z
     .object({
-      reason: z.string().nullable(),
+      reason: z.enum(SUPPRESSION_REASONS).nullable(),
       comment: z.string().nullable(),
       expires_at: z.string().nullable(),
     })
@@ -72,7 +86,10 @@ export function parseFinding(item: Item): FindingRecord {
   return FindingRecord.parse(item);
 }
 
-/** Keys of the three indexes: cell, time of creation, id. They follow from the record alone. */
+/**
+ * Keys of the three indexes: cell, time of creation, id; then what a page needs to know of a finding before
+ * it has read it. They follow from the record alone.
+ */
 export function indexAttributes(
   record: Pick<
     FindingRecord,
@@ -84,7 +101,7 @@ export function indexAttributes(
     gsi1pk: findingsPartition(record.org_id),
     gsi1sk: position,
     gsi2pk: assetFindingsPartition(record.org_id, record.asset_id),
-    gsi2sk: position,
+    gsi2sk: `${position}#${record.cve_id ?? ''}`,
     ...(record.cve_id && {
       gsi3pk: cveFindingsPartition(record.org_id, record.cve_id),
       gsi3sk: `${position}#${record.asset_id}`,
@@ -94,4 +111,30 @@ export function indexAttributes(
 
 export function findingItem(record: FindingRecord): Item {
   return { ...findingKey(record.org_id, record.id), ...record, ...indexAttributes(record) };
+}
+
+/** Replaces a finding that nobody changed since `held` was read. @param otherwise the error where somebody did */
+export function replaceWrite(held: FindingRecord, next: FindingRecord, otherwise: () => Error): Write {
+  return {
+    Put: {
+      Item: findingItem({ ...next, revision: held.revision + 1 }),
+      ConditionExpression: '#revision = :held',
+      ExpressionAttributeNames: { '#revision': 'revision' },
+      ExpressionAttributeValues: { ':held': held.revision },
+    },
+    otherwise,
+  };
+}
+
+/** What counts move by when findings change: a cell less, a cell more. */
+export function cellDeltas(
+  changes: readonly { readonly held: FindingRecord | null; readonly next: FindingRecord }[],
+): CellCounts {
+  const deltas = new Map<string, number>();
+  const add = (cell: string, by: number) => deltas.set(cell, (deltas.get(cell) ?? 0) + by);
+  for (const { held, next } of changes) {
+    if (held) add(cellKey(held), -1);
+    add(cellKey(next), 1);
+  }
+  return deltas;
 }

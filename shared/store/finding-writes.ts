@@ -1,14 +1,17 @@
-import { type CellCounts, cellKey } from '#domain/cells.ts';
-import { timestamp } from '#domain/clock.ts';
+import { needsRevisit } from '#domain/lifecycle.ts';
 import type { CountedPlace, CounterStore } from './counters.ts';
-import { type FindingRecord, findingItem, indexAttributes, parseFinding } from './finding-record.ts';
-import { branchFindingKey, findingKey } from './keys.ts';
+import { cellDeltas, type FindingRecord, findingItem, parseFinding, replaceWrite } from './finding-record.ts';
+import { branchFindingKey, findingKey, revisitKey } from './keys.ts';
 import { chunksOf, type Table, type Write } from './table.ts';
 
 /** Findings a transaction: 100 less the counters (4), the fence and the check of the asset's place. */
-const FINDINGS_PER_TRANSACTION = 92;
+const FINDINGS_PER_TRANSACTION = 93;
+/** A changed one may bring or take its mark with it: two writes each. */
+const CHANGES_PER_TRANSACTION = 46;
 /** Transactions of one ingest under way at once. */
 const PARALLEL_TRANSACTIONS = 2;
+/** How often a change is decided anew because somebody else changed the finding meanwhile. */
+const DECISIONS = 6;
 /** What a scan of another branch found is kept this long (design 5). */
 const BRANCH_FINDING_SECONDS = 90 * 24 * 3600;
 
@@ -20,66 +23,82 @@ export interface WriteScope {
   readonly guards: readonly Write[];
 }
 
-/** A change of status that a scan makes, conditional on the status that it was decided on. */
-export interface StatusMove {
-  readonly held: FindingRecord;
-  readonly next: FindingRecord;
-}
+/** What becomes of a finding; null where nothing does. Asked again where somebody else was faster. */
+export type Decision = (held: FindingRecord) => FindingRecord | null;
 
 export type FindingWriteStore = ReturnType<typeof createFindingWriteStore>;
 
 /** What ingest writes: findings and their counters, always in one transaction. */
 export function createFindingWriteStore(table: Table, counters: CounterStore) {
-  async function inTransactions<T>(
+  /** The findings that exist of those asked for; one request for each 100. */
+  async function readExisting(orgId: string, ids: readonly string[]): Promise<FindingRecord[]> {
+    const items = await table.batchGet(ids.map((id) => findingKey(orgId, id)));
+    return items.filter((item) => item !== null).map(parseFinding);
+  }
+
+  /** Decides and writes one transaction's worth; decides anew what somebody else changed meanwhile. */
+  async function changeChunk(
     scope: WriteScope,
-    changes: readonly T[],
-    toWrite: (change: T) => Write,
-    deltasOf: (chunk: readonly T[]) => CellCounts,
-  ): Promise<void> {
-    const chunks = chunksOf(changes, FINDINGS_PER_TRANSACTION);
-    for (const group of chunksOf(chunks, PARALLEL_TRANSACTIONS)) {
-      await Promise.all(
-        group.map((chunk) =>
-          table.transact([
-            ...chunk.map(toWrite),
-            ...counters.changeWrites(scope.orgId, scope.place, deltasOf(chunk)),
+    known: readonly FindingRecord[],
+    decide: Decision,
+    marked: ReadonlySet<string>,
+  ): Promise<FindingRecord[]> {
+    let held = known;
+    for (let attempt = 1; ; attempt += 1) {
+      const decided = held.map((record) => ({ held: record, next: decide(record) }));
+      const changes = decided.flatMap(({ held: from, next }) => (next ? [{ held: from, next }] : []));
+      const marks = decided.flatMap(({ held: from, next }) => markWrites(next ?? from, marked.has(from.id)));
+      try {
+        if (changes.length > 0 || marks.length > 0)
+          await table.transact(() => [
+            ...changes.map(({ held: from, next }) => replaceWrite(from, next, () => new StaleFinding())),
+            ...marks,
+            ...counters.changeWrites(scope.orgId, scope.place, cellDeltas(changes)),
             ...scope.guards,
-          ]),
-        ),
-      );
+          ]);
+        return decided.map(({ held: from, next }) => next ?? from);
+      } catch (error) {
+        if (!(error instanceof StaleFinding) || attempt === DECISIONS) throw error;
+        held = await readExisting(
+          scope.orgId,
+          known.map(({ id }) => id),
+        );
+      }
     }
   }
 
   return {
-    /** The findings that exist of those asked for, by id; one request for each 100. */
-    async readExisting(orgId: string, ids: readonly string[]): Promise<Map<string, FindingRecord>> {
-      const items = await table.batchGet(ids.map((id) => findingKey(orgId, id)));
-      return new Map(
-        items
-          .filter((item) => item !== null)
-          .map(parseFinding)
-          .map((record) => [record.id, record]),
-      );
-    },
+    readExisting,
 
+    /** New findings; the caller knows that none of them exists. */
     async createAll(scope: WriteScope, records: readonly FindingRecord[]): Promise<void> {
-      await inTransactions(
-        scope,
-        records,
-        (record) => ({ Put: { Item: findingItem(record), ConditionExpression: 'attribute_not_exists(pk)' } }),
-        (chunk) => count(chunk.map((record) => [cellKey(record), 1])),
-      );
+      await side(chunksOf(records, FINDINGS_PER_TRANSACTION), (chunk) => {
+        const items = chunk.map(findingItem);
+        const deltas = cellDeltas(chunk.map((next) => ({ held: null, next })));
+        return table.transact(() => [
+          ...items.map((Item): Write => ({ Put: { Item, ConditionExpression: 'attribute_not_exists(pk)' } })),
+          ...counters.changeWrites(scope.orgId, scope.place, deltas),
+          ...scope.guards,
+        ]);
+      });
     },
 
-    async moveAll(scope: WriteScope, moves: readonly StatusMove[]): Promise<void> {
-      await inTransactions(scope, moves, moveWrite, (chunk) =>
-        count(
-          chunk.flatMap(({ held, next }): [string, number][] => [
-            [cellKey(held), -1],
-            [cellKey(next), 1],
-          ]),
-        ),
-      );
+    /**
+     * Changes findings as `decide` says, each conditional on the state that it was decided on.
+     * @param marked those that have a mark for the next run; it goes where nothing needs it any more
+     * @returns how the findings stand now, changed or not
+     */
+    async changeAll(
+      scope: WriteScope,
+      held: readonly FindingRecord[],
+      decide: Decision,
+      marked: ReadonlySet<string>,
+    ): Promise<FindingRecord[]> {
+      const now: FindingRecord[] = [];
+      await side(chunksOf(held, CHANGES_PER_TRANSACTION), async (chunk) => {
+        now.push(...(await changeChunk(scope, chunk, decide, marked)));
+      });
+      return now;
     },
 
     /** What a scan of another branch found: the scan's own, uncounted, for 90 days. */
@@ -103,64 +122,24 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
   };
 }
 
-/** Resolved: by a scan that no longer reports it. Reopened: by one that does again. */
-export function resolvedBy(
-  held: FindingRecord,
-  scanId: string,
-  lastSeenScanId: string,
-  at: number,
-): StatusMove {
-  const now = timestamp(at);
-  return {
-    held,
-    next: {
-      ...held,
-      status: 'resolved',
-      resolved_at: now,
-      resolved_by_scan_id: scanId,
-      last_seen_scan_id: lastSeenScanId,
-      updated_at: now,
-    },
-  };
+/** The mark that a finding has, or no longer has, for its scanner's next run. */
+function markWrites(record: FindingRecord, marked: boolean): Write[] {
+  const needed = needsRevisit(record);
+  if (needed === marked) return [];
+  const Key = revisitKey(record.org_id, record.asset_id, record.scanner, record.id);
+  return [needed ? { Put: { Item: Key } } : { Delete: { Key } }];
 }
 
-export function reopenedBy(held: FindingRecord, at: number): StatusMove {
-  return {
-    held,
-    next: {
-      ...held,
-      status: 'reopened',
-      resolved_at: null,
-      resolved_by_scan_id: null,
-      updated_at: timestamp(at),
-    },
+/** A few at a time, side by side. */
+async function side<T>(chunks: readonly T[], run: (chunk: T) => Promise<void>): Promise<void> {
+  const waiting = chunks.values();
+  const worker = async () => {
+    for (const chunk of waiting) await run(chunk);
   };
+  await Promise.all(Array.from({ length: PARALLEL_TRANSACTIONS }, worker));
 }
 
-function moveWrite({ held, next }: StatusMove): Write {
-  const indexes = indexAttributes(next);
-  return {
-    Update: {
-      Key: findingKey(next.org_id, next.id),
-      UpdateExpression: `SET #status = :status, resolved_at = :resolved, resolved_by_scan_id = :by, last_seen_scan_id = :seen, updated_at = :now, gsi1sk = :position, gsi2sk = :position${indexes.gsi3sk ? ', gsi3sk = :cve' : ''}`,
-      ConditionExpression: '#status = :held',
-      ExpressionAttributeNames: { '#status': 'status' },
-      ExpressionAttributeValues: {
-        ':status': next.status,
-        ':held': held.status,
-        ':resolved': next.resolved_at,
-        ':by': next.resolved_by_scan_id,
-        ':seen': next.last_seen_scan_id,
-        ':now': next.updated_at,
-        ':position': indexes.gsi1sk,
-        ...(indexes.gsi3sk && { ':cve': indexes.gsi3sk }),
-      },
-    },
-  };
-}
-
-function count(changes: readonly (readonly [string, number])[]): CellCounts {
-  const sum = new Map<string, number>();
-  for (const [cell, by] of changes) sum.set(cell, (sum.get(cell) ?? 0) + by);
-  return sum;
+/** Somebody changed the finding after it was read. */
+export class StaleFinding extends Error {
+  override readonly name = 'StaleFinding';
 }

@@ -149,6 +149,24 @@ export const branchFindingKey = (orgId: string, scanId: string, findingId: strin
 });
 export const branchFindingsPartition = (orgId: string, scanId: string): string =>
   `${org(orgId)}#SCANF#${scanId}`;
+/** Findings whose status the next run of their scanner must look at: a person decided otherwise than it reports. */
+export const revisitKey = (orgId: string, assetId: string, scanner: Scanner, findingId: string): Key => ({
+  pk: revisitPartition(orgId, assetId, scanner),
+  sk: findingId,
+});
+export const revisitPartition = (orgId: string, assetId: string, scanner: Scanner): string =>
+  `${org(orgId)}#REVISIT#${assetId}#${scanner}`;
+/** A suppression that ends in an hour (whole hours since the epoch), over all organizations. */
+export const suppressionEndKey = (at: number, orgId: string, findingId: string): Key => ({
+  pk: suppressionEndsPartition(Math.floor(at / 3_600_000)),
+  sk: `${new Date(at).toISOString()}#${orgId}#${findingId}`,
+});
+export const suppressionEndsPartition = (hour: number): string => `SUPPRESSIONENDS#${hour}`;
+/** The first hour whose suppressions may not all have ended yet. */
+export const SUPPRESSION_CURSOR_KEY: Key = { pk: 'SUPPRESSIONENDS', sk: 'CURSOR' };
+
+/** What the public feeds say of the CVEs of a shard: the same for every organization. */
+export const scoresKey = (shard: number): Key => ({ pk: `CVESCORES#${shard}`, sk: 'SCORES' });
 
 export const orgCountersPartition = (orgId: string): string => `${org(orgId)}#COUNT`;
 export const projectCountersPartition = (orgId: string, projectId: string): string =>

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { timestamp } from '#domain/clock.ts';
 import { type ManifestChunk, type ManifestEntry, readChunk } from '#domain/manifest.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
-import { manifestChunkKey, manifestKey } from './keys.ts';
+import { manifestChunkKey, manifestKey, revisitPartition } from './keys.ts';
 import type { ManifestRef } from './runs.ts';
 import { chunksOf, type Table, type Write } from './table.ts';
 
@@ -11,8 +11,12 @@ const ManifestHead = z.object({
   count: z.number().default(0),
   last_scan_id: z.string().nullable().default(null),
   last_run_at: z.string().nullable().default(null),
-  /** Counts by severity, so that an unchanged report needs no chunk to be read. */
+  /** Counts by cell as reported, so that an unchanged report needs no chunk to be read. */
   counts: z.record(z.string(), z.number()).default({}),
+  /** Names the whole report (`digestReport`): the same again changes nothing. */
+  digest: z.string().nullable().default(null),
+  /** Leases so far: with the first one there is nothing yet that could be known. */
+  leases: z.number().default(0),
   /** Scan whose suspiciously empty report was held; a second one in a row is believed. */
   held_scan_id: z.string().nullable().default(null),
 });
@@ -36,7 +40,7 @@ export function createManifestStore(table: Table) {
     ): Promise<ManifestHead | null> {
       const item = await table.update({
         Key: manifestKey(orgId, assetId, scanner),
-        UpdateExpression: 'SET lease_run = :run, lease_until = :until',
+        UpdateExpression: 'SET lease_run = :run, lease_until = :until ADD leases :one',
         ConditionExpression:
           'attribute_not_exists(lease_run) OR lease_run = :run OR lease_until < :now OR attribute_type(lease_run, :null)',
         ExpressionAttributeValues: {
@@ -44,10 +48,22 @@ export function createManifestStore(table: Table) {
           ':until': now + LEASE_MILLISECONDS,
           ':now': now,
           ':null': 'NULL',
+          ':one': 1,
         },
         ReturnValues: 'ALL_NEW',
       });
       return item && ManifestHead.parse(item);
+    },
+
+    /** Keeps the lease of a long ingest. @throws LeaseLost */
+    async renew(orgId: string, assetId: string, scanner: Scanner, runId: string, now: number): Promise<void> {
+      const item = await table.update({
+        Key: manifestKey(orgId, assetId, scanner),
+        UpdateExpression: 'SET lease_until = :until',
+        ConditionExpression: 'lease_run = :run',
+        ExpressionAttributeValues: { ':run': runId, ':until': now + LEASE_MILLISECONDS },
+      });
+      if (!item) throw new LeaseLost();
     },
 
     /** For every transaction of the lease's holder: one that was overtaken writes nothing more. */
@@ -105,6 +121,7 @@ export function createManifestStore(table: Table) {
       next: {
         manifest: ManifestRef;
         counts: Record<string, number>;
+        digest: string;
         scanId: string;
         runId: string;
         at: number;
@@ -116,13 +133,14 @@ export function createManifestStore(table: Table) {
           Update: {
             Key: manifestKey(orgId, assetId, scanner),
             UpdateExpression:
-              'SET chunks = :chunks, #count = :count, counts = :counts, last_scan_id = :scan, last_run_at = :now, held_scan_id = :held, lease_run = :none',
+              'SET chunks = :chunks, #count = :count, counts = :counts, digest = :digest, last_scan_id = :scan, last_run_at = :now, held_scan_id = :held, lease_run = :none',
             ConditionExpression: 'lease_run = :run',
             ExpressionAttributeNames: { '#count': 'count' },
             ExpressionAttributeValues: {
               ':chunks': next.manifest.chunks,
               ':count': next.manifest.count,
               ':counts': next.counts,
+              ':digest': next.digest,
               ':scan': next.scanId,
               ':now': timestamp(next.at),
               ':held': next.heldScanId,
@@ -133,6 +151,16 @@ export function createManifestStore(table: Table) {
           otherwise: () => new LeaseLost(),
         },
       ]);
+    },
+
+    /** Findings that a person decided otherwise than their scanner reports, for the next run to look at. */
+    async listRevisits(orgId: string, assetId: string, scanner: Scanner): Promise<string[]> {
+      const items = await table.queryAll({
+        KeyConditionExpression: 'pk = :partition',
+        ExpressionAttributeValues: { ':partition': revisitPartition(orgId, assetId, scanner) },
+        ConsistentRead: true,
+      });
+      return items.map((item) => String(item.sk));
     },
 
     /** Remembers that an empty report was held, and changes nothing else. */

@@ -8,6 +8,8 @@ import { emailKey, memberKey, orgKey, slugKey, userKey, userOrgKey } from './key
 import type { Table, Write } from './table.ts';
 
 const days = z.int().nullable();
+/** Days from first detection to the due date, by severity; null: none. */
+export const SlaDays = z.object({ critical: days, high: days, medium: days, low: days, info: days });
 
 const OrganizationRecord = z.object({
   id: z.string(),
@@ -15,7 +17,7 @@ const OrganizationRecord = z.object({
   slug: z.string(),
   tier: z.enum(TIERS),
   settings: z.object({
-    sla_days: z.object({ critical: days, high: days, medium: days, low: days, info: days }),
+    sla_days: SlaDays,
     scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
     auto_resolve: z.boolean(),
   }),

@@ -131,11 +131,13 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
   /**
    * Writes all or nothing. A failed condition throws its write's own error; contention is retried
    * with growing, random waits.
+   * @param given the writes, or what makes them: asked again for each attempt, so that counters can take another lane
    * @throws ServiceError service_unavailable where contention does not end
    */
-  async function transact(writes: readonly Write[]): Promise<void> {
-    const items = writes.map(({ otherwise: _, ...write }) => withTable(write, name));
+  async function transact(given: readonly Write[] | (() => readonly Write[])): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
+      const writes = typeof given === 'function' ? given() : given;
+      const items = writes.map(({ otherwise: _, ...write }) => withTable(write, name));
       try {
         await document.send(new TransactWriteCommand({ TransactItems: items }));
         return;

@@ -54,6 +54,7 @@ const COSTS: Record<string, number> = {
   listScanFindings: 3,
   listScanRuns: 1,
   listFindings: 3,
+  listAssetFindings: 3,
   getFindingSummary: 1,
   getFinding: 2,
 };

@@ -56,6 +56,8 @@ beforeAll(async () => {
 afterAll(() => repository?.remove());
 
 const BODIES: Record<string, () => unknown> = {
+  updateFinding: () => ({ status: 'resolved', notes: 'mine' }),
+  suppressFinding: () => ({ reason: 'false_positive' }),
   assignProjectAssets: () => ({ asset_ids: [own.assetId] }),
   linkRepository: () => ({ project_id: fromOpaque('project', own.projectId) }),
   createSubProject: () => ({ name: 'x' }),
@@ -115,7 +117,21 @@ describe('another organization’s records', () => {
     expect(summary.body.total).toBe(0);
   });
 
+  it('are not changed in bulk', async () => {
+    const body = { finding_ids: [ids.finding_id], update: { status: 'resolved' } };
+    const answer = await request('POST', '/api/findings/bulk', { key: intruder.accessToken, body });
+    expect(answer.body).toMatchObject({ results: [{ outcome: 'not_found' }], updated: 0 });
+    const byFilter = { filter: { asset_id: ids.asset_id }, update: { status: 'resolved' } };
+    const filtered = await request('POST', '/api/findings/bulk', {
+      key: intruder.accessToken,
+      body: byFilter,
+    });
+    expect(filtered.body).toMatchObject({ results: [], total: 0 });
+  });
+
   it('are all still there', async () => {
+    const [held] = (await victim.client.call(findings.operations.listFindings)).data;
+    expect(held).toMatchObject({ status: 'open', notes: null });
     expect((await victim.client.call(findings.operations.getFindingSummary)).total).toBe(1);
     expect((await victim.client.call(projects.operations.listProjects)).data).toMatchObject([{ name: 'P' }]);
     expect(

@@ -26,6 +26,7 @@ const stores = {
   assets: createAssetStore(table, counters),
   manifests: createManifestStore(table),
   writes: createFindingWriteStore(table, counters),
+  readAutoResolve: async () => true,
   clock,
 };
 const findings = createFindingStore(table, counters);
@@ -203,6 +204,7 @@ describe('ingest', () => {
       stores.manifests.swap(org.orgId, asset.id, 'gitleaks', {
         manifest: { chunks: [], count: 0 },
         counts: {},
+        digest: '',
         scanId: first.scanId,
         runId: first.runId,
         at: clock.at,

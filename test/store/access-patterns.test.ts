@@ -98,7 +98,9 @@ beforeAll(async () => {
   finding = sampleFinding(orgId, asset.id, { cve_id: CVE });
   await stores.writes.createAll({ orgId, place: countedPlace(asset), guards: [] }, [finding]);
   await stores.writes.writeBranchFindings(orgId, ids.scan, [finding], Date.now());
-  const manifest = buildManifest([{ id: finding.id, severity: 'high', createdAt: Date.now() }]);
+  const manifest = buildManifest([
+    { id: finding.id, severity: 'high', digest: 'aabbccddeeff', createdAt: Date.now() },
+  ]);
   chunks = manifest.map((chunk) => chunk.hash);
   await stores.manifests.writeChunks(orgId, asset.id, 'semgrep', manifest);
 });

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
-import { countedPlace } from '#store/assets.ts';
+import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import type { FindingFilter, FindingSort } from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
-import { createFindingStore, type FindingFilter, type FindingSort } from '#store/findings.ts';
+import { createFindingStore } from '#store/findings.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
-import { sampleAsset, sampleFinding } from '#test/harness/samples.ts';
+import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
 
 const { table } = countedTable();
 const counters = createCounterStore(table, 1);
@@ -26,7 +27,10 @@ const all = Array.from({ length: 450 }, (_, index) =>
   }),
 );
 
-beforeAll(() => writes.createAll({ orgId, place: countedPlace(asset), guards: [] }, all));
+beforeAll(async () => {
+  await createAssetStore(table, counters).create(orgId, asset, testAttribution());
+  await writes.createAll({ orgId, place: countedPlace(asset), guards: [] }, all);
+});
 
 const rank = (sort: FindingSort, record: (typeof all)[number]) =>
   sort.endsWith('severity') ? String(SEVERITIES.indexOf(record.severity)) : record.created_at;
@@ -34,7 +38,7 @@ const rank = (sort: FindingSort, record: (typeof all)[number]) =>
 async function walk(filter: FindingFilter, sort: FindingSort, take: number) {
   const seen: (typeof all)[number][] = [];
   for (let skip = 0; ; skip += take) {
-    const page = await findings.listPage(orgId, filter, sort, skip, take);
+    const page = await findings.listPage(orgId, filter, sort, { skip, take, after: null });
     expect(page.total).toBeGreaterThanOrEqual(seen.length);
     seen.push(...page.records);
     if (page.records.length === 0) return { seen, total: page.total };

@@ -7,6 +7,9 @@ import { SEVERITIES } from '#domain/vocabulary.ts';
 const entry: fc.Arbitrary<ManifestEntry> = fc.record({
   id: fc.uuid(),
   severity: fc.constantFrom(...SEVERITIES),
+  digest: fc
+    .array(fc.integer({ min: 0, max: 255 }), { minLength: 6, maxLength: 6 })
+    .map((bytes) => Buffer.from(bytes).toString('hex')),
   createdAt: fc.integer({ min: 0, max: 4_000_000_000 }).map((seconds) => seconds * 1000),
 });
 const entries = fc.uniqueArray(entry, { selector: ({ id }) => id, maxLength: 5000, size: 'max' });
@@ -29,6 +32,7 @@ describe('manifests', () => {
     const all = Array.from({ length: 20_000 }, (_, index) => ({
       id: findingId('org', 'asset', 'semgrep', String(index)),
       severity: 'high' as const,
+      digest: 'aabbccddeeff',
       createdAt: 1_700_000_000_000,
     }));
     const before = buildManifest(all);

@@ -85,6 +85,14 @@ export function queryInteger(minimum: number, maximum: number) {
     });
 }
 
+/** `true` or `false` in a query parameter. */
+export function queryBoolean() {
+  return z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .meta({ type: 'boolean' });
+}
+
 /** `page` and `per_page` of every list: an out-of-range value is refused, never clamped (design 2). */
 export const pageQuery = {
   page: queryInteger(1, 1_000_000).default(1).meta({ default: 1 }),
@@ -102,6 +110,14 @@ const Pagination = z.object({
   per_page: z.int().min(1).max(100),
   total: z.int().min(0),
 });
+
+/** Of lists that can also be gone through by `cursor`; null on the last page. */
+const CursorPagination = z.object({ ...Pagination.shape, next_cursor: z.string().nullable() });
+
+/** Family B's list envelope, of lists that can also be gone through by `cursor`. */
+export function cursorListOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), pagination: CursorPagination });
+}
 
 /** Family B's list envelope. */
 export function listOf<Item extends z.ZodType>(item: Item) {

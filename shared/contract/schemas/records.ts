@@ -8,6 +8,7 @@ import {
   SCANNERS,
   SCOPES,
   SEVERITIES,
+  SUPPRESSION_REASONS,
   TIERS,
 } from '#domain/vocabulary.ts';
 import { opaqueId, Timestamp, Uuid } from './common.ts';
@@ -271,6 +272,8 @@ export const Finding = z
     severity: z.enum(SEVERITIES),
     status: z.enum(FINDING_STATUSES),
     scanner: z.enum(SCANNERS),
+    /** Driver of an imported SARIF report where it is none of the four scanners. */
+    tool: z.string().nullable(),
     rule_id: z.string(),
     category: z.enum(FINDING_CATEGORIES),
     cve_id: z.string().nullable(),
@@ -307,7 +310,7 @@ export const Finding = z
     notes: z.string().nullable(),
     suppression: z
       .object({
-        reason: z.string().nullable(),
+        reason: z.enum(SUPPRESSION_REASONS).nullable(),
         comment: z.string().nullable(),
         expires_at: Timestamp.nullable(),
       })

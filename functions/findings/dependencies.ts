@@ -1,0 +1,15 @@
+import type { Clock } from '#domain/clock.ts';
+import type { AssetStore } from '#store/assets.ts';
+import type { CounterStore } from '#store/counters.ts';
+import type { TriageStore } from '#store/finding-triage.ts';
+import type { FindingStore } from '#store/findings.ts';
+import type { OrganizationStore } from '#store/organizations.ts';
+
+export interface FindingDependencies {
+  readonly findings: FindingStore;
+  readonly triage: TriageStore;
+  readonly assets: AssetStore;
+  readonly organizations: Pick<OrganizationStore, 'findUserByEmail'>;
+  readonly counters: CounterStore;
+  readonly clock: Clock;
+}

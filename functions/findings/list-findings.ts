@@ -1,0 +1,142 @@
+import type * as z from 'zod';
+import type { findings as contract } from '#contract/operations/findings.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { SEVERITIES, type Severity } from '#domain/vocabulary.ts';
+import { pageOf } from '#http/paging.ts';
+import { presentFindings } from '#shared/presenters/finding.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  type FindingFilter,
+  type FindingSort,
+  matchesFilter,
+  type Position,
+  sortFindings,
+} from '#store/finding-order.ts';
+import type { FindingDependencies } from './dependencies.ts';
+
+export interface Selection {
+  readonly severity?: FindingFilter['severity'];
+  readonly status?: FindingFilter['status'];
+  readonly scanner?: FindingFilter['scanner'];
+  readonly cve_id?: string | undefined;
+  readonly age_min?: number | undefined;
+  readonly age_max?: number | undefined;
+  readonly overdue?: boolean | undefined;
+  readonly project_id?: string | undefined;
+  readonly sub_project_id?: string | undefined;
+  readonly asset_id?: string | undefined;
+}
+
+interface ListQuery extends Selection {
+  readonly sort: FindingSort;
+  readonly page: number;
+  readonly per_page: number;
+  readonly cursor?: string | undefined;
+}
+
+type FindingList = z.input<typeof contract.operations.listFindings.response.schema>;
+
+const DAY = 24 * 3600 * 1000;
+
+/** The store's filter of what a caller selects; one more request for projects, and for due dates. */
+export async function readFilter(
+  orgId: string,
+  selection: Selection,
+  dependencies: FindingDependencies,
+): Promise<FindingFilter> {
+  const { age_min, age_max, overdue } = selection;
+  const now = dependencies.clock.now();
+  const [assetIds, slaDays] = await Promise.all([
+    assetsInScope(orgId, selection, dependencies),
+    overdue === undefined ? null : dependencies.findings.readSlaDays(orgId),
+  ]);
+  return {
+    severity: selection.severity,
+    status: selection.status,
+    scanner: selection.scanner,
+    cveId: selection.cve_id,
+    assetIds,
+    // A finding of age N was created between N and N + 1 days ago.
+    createdFrom: age_max === undefined ? undefined : now - (age_max + 1) * DAY + 1,
+    createdTo: age_min === undefined ? undefined : now - age_min * DAY,
+    ...(overdue !== undefined &&
+      slaDays && { overdue: { wanted: overdue, createdUntil: dueBefore(slaDays, now) } }),
+  };
+}
+
+/** Until when a finding must have been created to be overdue now. */
+function dueBefore(
+  slaDays: Readonly<Record<Severity, number | null>>,
+  now: number,
+): Record<Severity, number | null> {
+  const until = (days: number | null) => (days === null ? null : now - days * DAY);
+  return Object.fromEntries(SEVERITIES.map((severity) => [severity, until(slaDays[severity])])) as Record<
+    Severity,
+    number | null
+  >;
+}
+
+/** A page of the list that the filter leaves, by number or by cursor. */
+export async function listFindings(
+  orgId: string,
+  filter: FindingFilter,
+  query: ListQuery,
+  { findings, clock }: FindingDependencies,
+): Promise<FindingList> {
+  const { sort, page, per_page } = query;
+  const after = query.cursor === undefined ? null : readCursor(sort, query.cursor);
+  const window = { skip: after ? 0 : (page - 1) * per_page, take: per_page, after };
+  const { total, placed, ...shown } = await findings.listPage(orgId, filter, sort, window);
+  const last = placed.at(-1);
+  const more = after ? placed.length === per_page : window.skip + placed.length < total;
+  return {
+    data: presentFindings(shown, clock.now()),
+    pagination: {
+      page,
+      per_page,
+      total,
+      next_cursor: more && last ? encodeCursor(sort, last) : null,
+    },
+  };
+}
+
+/** A batch by id: missing ids are simply absent, the other filters narrow it further. */
+export async function listBatch(
+  orgId: string,
+  ids: readonly string[],
+  filter: FindingFilter,
+  { sort, page, per_page }: ListQuery,
+  { findings, clock }: FindingDependencies,
+): Promise<FindingList> {
+  const held = await findings.getMany(orgId, ids);
+  const matching = held.filter((record) => matchesFilter(record, filter));
+  const { slice, pagination } = pageOf(sortFindings(matching, sort), page, per_page);
+  return {
+    data: presentFindings(await findings.readContext(orgId, slice), clock.now()),
+    pagination: { ...pagination, next_cursor: null },
+  };
+}
+
+/** @throws ServiceError invalid_parameter */
+export function readCursor(sort: FindingSort, cursor: string): Position {
+  const position = decodeCursor(sort, cursor);
+  if (position) return position;
+  const message = 'cursor must be the next_cursor of a page with the same sort';
+  throw new ServiceError('invalid_parameter', message, { details: [{ field: 'cursor', message }] });
+}
+
+/** The assets that project, sub-project and asset filters leave together; undefined where none is set. */
+export async function assetsInScope(
+  orgId: string,
+  { project_id, sub_project_id, asset_id }: Selection,
+  { assets }: Pick<FindingDependencies, 'assets'>,
+): Promise<string[] | undefined> {
+  if (!project_id && !sub_project_id) return asset_id ? [asset_id] : undefined;
+  const entries = await assets.listEntries(orgId);
+  return entries
+    .filter((entry) => !project_id || entry.project_id === project_id || entry.sub_project_id === project_id)
+    .filter((entry) => !sub_project_id || entry.sub_project_id === sub_project_id)
+    .filter((entry) => !asset_id || entry.id === asset_id)
+    .map((entry) => entry.id);
+}

@@ -1,0 +1,104 @@
+import type * as z from 'zod';
+import type { Finding } from '#contract/schemas/records.ts';
+import type { Attribution } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
+import { type Suppression, withStatus } from '#domain/lifecycle.ts';
+import type { FindingStatus, SuppressionReason } from '#domain/vocabulary.ts';
+import { presentFindings } from '#shared/presenters/finding.ts';
+import { placeOf, type Triage } from '#store/finding-triage.ts';
+import type { FindingDependencies } from './dependencies.ts';
+
+export interface FindingUpdate {
+  readonly status?: FindingStatus | undefined;
+  readonly assignee?: string | null | undefined;
+  readonly notes?: string | null | undefined;
+  readonly suppression?: SuppressionInput | undefined;
+}
+
+export interface SuppressionInput {
+  readonly reason: SuppressionReason;
+  readonly comment?: string | null | undefined;
+  readonly expires_at?: string | null | undefined;
+}
+
+/** One finding, decided about and shown as it is now: four store requests. */
+export async function triageOne(
+  orgId: string,
+  findingId: string,
+  triage: Triage,
+  action: string,
+  attribution: Attribution,
+  { findings, triage: store, clock }: FindingDependencies,
+): Promise<z.input<typeof Finding>> {
+  const held = await findings.get(orgId, findingId);
+  const page = held && (await findings.readContext(orgId, [held]));
+  const asset = held && page?.context.assets.get(held.asset_id);
+  if (!held || !page || !asset) throw notFound('finding');
+  const target = { record: held, asset: placeOf(asset) };
+  const [next] = await store.changeTogether(orgId, [target], triage, action, attribution);
+  if (!next) throw notFound('finding');
+  const [shown] = presentFindings({ records: [next], context: page.context }, clock.now());
+  if (!shown) throw notFound('finding');
+  return shown;
+}
+
+/** What an update makes of a finding; null where it is so already. */
+export function updating(update: FindingUpdate, at: number): Triage {
+  const suppression = update.suppression && readSuppression(update.suppression, at);
+  return (held) => {
+    const moved = suppression
+      ? suppressing(suppression, at)(held)
+      : update.status !== undefined && update.status !== held.status
+        ? withStatus(held, update.status, 'person', at)
+        : null;
+    const next = {
+      ...(moved ?? held),
+      ...(update.assignee !== undefined && { assignee: update.assignee }),
+      ...(update.notes !== undefined && { notes: update.notes }),
+    };
+    const same = !moved && next.assignee === held.assignee && next.notes === held.notes;
+    return same ? null : { ...next, updated_at: timestamp(at) };
+  };
+}
+
+export function suppressing(suppression: Suppression, at: number): Triage {
+  return (held) => {
+    const same =
+      held.status === 'suppressed' && JSON.stringify(held.suppression) === JSON.stringify(suppression);
+    return same ? null : withStatus(held, 'suppressed', 'person', at, suppression);
+  };
+}
+
+export function reopening(at: number): Triage {
+  return (held) => {
+    if (held.status === 'suppressed') return withStatus(held, 'reopened', 'person', at);
+    throw new ServiceError(
+      'conflict',
+      `Only a suppressed finding can be reopened; this one is ${held.status}`,
+    );
+  };
+}
+
+/** @throws ServiceError validation_error where it would have ended already */
+export function readSuppression(
+  { reason, comment = null, expires_at = null }: SuppressionInput,
+  now: number,
+): Suppression {
+  if (expires_at !== null && Date.parse(expires_at) <= now) {
+    const message = 'expires_at must be in the future';
+    throw new ServiceError('validation_error', message, { details: [{ field: 'expires_at', message }] });
+  }
+  return { reason, comment, expires_at: expires_at && timestamp(Date.parse(expires_at)) };
+}
+
+/** An update with its assignee as a user's id: e-mails are looked up, and whether it is a member is checked on write. */
+export async function resolveAssignee<T extends FindingUpdate>(
+  update: T,
+  { organizations }: Pick<FindingDependencies, 'organizations'>,
+): Promise<T> {
+  if (!update.assignee?.includes('@')) return update;
+  const user = await organizations.findUserByEmail(update.assignee);
+  if (!user) throw new UnknownReference('assignee', 'member');
+  return { ...update, assignee: user.id };
+}

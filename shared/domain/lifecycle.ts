@@ -1,0 +1,71 @@
+import { timestamp } from './clock.ts';
+import type { FindingStatus, SuppressionReason } from './vocabulary.ts';
+
+/** What a finding's life consists of, as far as its status goes. */
+export interface Life {
+  readonly status: FindingStatus;
+  /** Whether the last complete run of its scanner reported it. */
+  readonly reported: boolean;
+  readonly status_set_by: 'scanner' | 'person' | 'policy';
+  readonly resolved_at: string | null;
+  readonly resolved_by_scan_id: string | null;
+  readonly suppression: Suppression | null;
+  readonly updated_at: string;
+}
+
+export interface Suppression {
+  readonly reason: SuppressionReason | null;
+  readonly comment: string | null;
+  /** ISO 8601; null: until somebody reopens it. */
+  readonly expires_at: string | null;
+}
+
+const NO_REASON: Suppression = { reason: null, comment: null, expires_at: null };
+
+/** Somebody has to do something about it: neither resolved nor suppressed. */
+export function isLive(status: FindingStatus): boolean {
+  return status !== 'resolved' && status !== 'suppressed';
+}
+
+/** A status as somebody sets it: what else of the finding goes with it (design 5). */
+export function withStatus<T extends Life>(
+  held: T,
+  status: FindingStatus,
+  by: Life['status_set_by'],
+  at: number,
+  suppression: Suppression = NO_REASON,
+): T {
+  return {
+    ...held,
+    status,
+    status_set_by: by,
+    resolved_at: status === 'resolved' ? timestamp(at) : null,
+    resolved_by_scan_id: null,
+    suppression: status === 'suppressed' ? suppression : null,
+    updated_at: timestamp(at),
+  };
+}
+
+/** A run reports it: what was resolved is reopened, everything else stays as it was decided. */
+export function whenReported<T extends Life>(held: T, at: number): T {
+  const seen = { ...held, reported: true };
+  return held.status === 'resolved' ? withStatus(seen, 'reopened', 'scanner', at) : seen;
+}
+
+/**
+ * A complete run no longer reports it: resolved. A suppression outlives its finding, so that the decision
+ * still holds when it comes back.
+ */
+export function whenAbsent<T extends Life>(held: T, scanId: string, at: number, autoResolve: boolean): T {
+  const gone = { ...held, reported: false };
+  if (!isLive(held.status) || !autoResolve) return gone;
+  return { ...withStatus(gone, 'resolved', 'scanner', at), resolved_by_scan_id: scanId };
+}
+
+/**
+ * Whether the scanner says otherwise than what was decided: resolved though reported, or live though not.
+ * Its next run has to look at it, even where the report has not changed.
+ */
+export function needsRevisit({ status, reported }: Pick<Life, 'status' | 'reported'>): boolean {
+  return reported ? status === 'resolved' : isLive(status);
+}

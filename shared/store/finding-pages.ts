@@ -1,0 +1,234 @@
+import { type CellCounts, parseCell } from '#domain/cells.ts';
+import { timestamp } from '#domain/clock.ts';
+import type { CounterStore } from './counters.ts';
+import {
+  bySort,
+  createdRange,
+  type FindingFilter,
+  type FindingSort,
+  matchesCell,
+  type Position,
+  wasCreatedInRange,
+} from './finding-order.ts';
+import { type FindingRecord, parseFinding } from './finding-record.ts';
+import { assetFindingsPartition, cveFindingsPartition, findingsPartition } from './keys.ts';
+import type { Table } from './table.ts';
+
+/** A finding of a page, with what its index told of it: that need not be asked for again. */
+export interface Placed extends Position {
+  readonly assetId: string | null;
+  /** Undefined where the index does not tell. */
+  readonly cveId?: string | null;
+  readonly record: FindingRecord | null;
+}
+
+/** Which part of a list: by number, or from where the last page ended. */
+export interface Window {
+  readonly skip: number;
+  readonly take: number;
+  readonly after: Position | null;
+}
+
+/** Up to here a page is read whole from the index; deeper ones read keys first. */
+const READ_WHOLE = 200;
+
+/** One run of keys in an index: a cell of the organization or of an asset, between two times. */
+interface Source {
+  readonly index: 'gsi1' | 'gsi2';
+  readonly partition: string;
+  readonly cell: string;
+  readonly count: number;
+  /** The asset that all of its findings are of. */
+  readonly assetId: string | null;
+  /** Bounds of the sort key, both inclusive. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export type FindingPages = ReturnType<typeof createFindingPages>;
+
+/** Pages of findings, told by counters and indexes: never by reading what is not on them. */
+export function createFindingPages(table: Table, counters: CounterStore) {
+  /** Cells that match, with their exact counts, of each index partition that the filter reaches. */
+  async function matchingSources(orgId: string, filter: FindingFilter): Promise<Source[]> {
+    if (!filter.assetIds) {
+      const counts = await counters.readOrganization(orgId);
+      return sourcesIn('gsi1', findingsPartition(orgId), null, counts, filter);
+    }
+    const all = await counters.readAssets(orgId, filter.assetIds);
+    return filter.assetIds.flatMap((assetId, index) =>
+      sourcesIn('gsi2', assetFindingsPartition(orgId, assetId), assetId, all[index] ?? new Map(), filter),
+    );
+  }
+
+  /** Counters can't tell of times: where these are bounded, the index counts keys between its two ends. */
+  async function countExactly(sources: readonly Source[]): Promise<Source[]> {
+    return Promise.all(
+      sources.map(async (source) =>
+        isWholeCell(source) ? source : { ...source, count: await table.count(rangeQuery(source)) },
+      ),
+    );
+  }
+
+  /** Findings of a source in order of creation, at most `limit`. */
+  async function readSource(source: Source, newestFirst: boolean, limit: number): Promise<Placed[]> {
+    const whole = source.index === 'gsi1' && limit <= READ_WHOLE;
+    const query = {
+      ...rangeQuery(source),
+      ScanIndexForward: !newestFirst,
+      ...(!whole && { ProjectionExpression: `${source.index}sk` }),
+    };
+    const items = await table.queryFirst(query, limit);
+    return items.map((item) => ({
+      ...parsePosition(String(item[`${source.index}sk`])),
+      ...(source.index === 'gsi2' && { cveId: suffixOf(String(item.gsi2sk)) || null }),
+      assetId: source.assetId,
+      record: whole ? parseFinding(item) : null,
+    }));
+  }
+
+  async function listByIndex(orgId: string, filter: FindingFilter, sort: FindingSort, window: Window) {
+    const sources = await countExactly(await matchingSources(orgId, filter));
+    const total = sources.reduce((sum, { count }) => sum + count, 0);
+    const newestFirst = sort !== 'created_at';
+    const groups = groupsOf(sources, sort).map((group) => remainder(group, sort, window.after));
+    const page: Placed[] = [];
+    let toSkip = window.skip;
+    // Whole groups are skipped by their counts; within one, cells are merged by time of creation.
+    for (const group of groups) {
+      const size = group.reduce((sum, { count }) => sum + count, 0);
+      if (window.after === null && toSkip >= size) {
+        toSkip -= size;
+        continue;
+      }
+      const wanted = toSkip + window.take - page.length;
+      const lists = await Promise.all(
+        group.map((source) => readSource(source, newestFirst, Math.min(wanted, source.count))),
+      );
+      page.push(...lists.flat().sort(bySort(sort)).slice(toSkip, wanted));
+      toSkip = 0;
+      if (page.length >= window.take) break;
+    }
+    return { placed: page.slice(0, window.take), total };
+  }
+
+  /** A CVE's findings are few: its keys are read whole, filtered and counted. */
+  async function listByCve(
+    orgId: string,
+    cveId: string,
+    filter: FindingFilter,
+    sort: FindingSort,
+    { skip, take, after }: Window,
+  ) {
+    const items = await table.queryAll({
+      IndexName: 'gsi3',
+      KeyConditionExpression: 'gsi3pk = :partition',
+      ExpressionAttributeValues: { ':partition': cveFindingsPartition(orgId, cveId) },
+    });
+    const assets = filter.assetIds && new Set(filter.assetIds);
+    const matching = items
+      .map((item) => ({ ...parsePosition(String(item.gsi3sk)), assetId: suffixOf(String(item.gsi3sk)) }))
+      .filter(({ cell, createdAt }) => {
+        const parsed = parseCell(cell);
+        return matchesCell(parsed, filter) && wasCreatedInRange(parsed, createdAt, filter);
+      })
+      .filter(({ assetId }) => !assets || assets.has(assetId))
+      .sort(bySort(sort));
+    const rest = after ? matching.filter((one) => bySort(sort)(after, one) < 0) : matching;
+    const placed = rest.slice(skip, skip + take).map((one) => ({ ...one, cveId, record: null }));
+    return { placed, total: matching.length };
+  }
+
+  return {
+    /** The findings of a page in order, and the exact total of the list. */
+    async read(
+      orgId: string,
+      filter: FindingFilter,
+      sort: FindingSort,
+      window: Window,
+    ): Promise<{ placed: Placed[]; total: number }> {
+      if (filter.assetIds?.length === 0) return { placed: [], total: 0 };
+      return filter.cveId === undefined
+        ? listByIndex(orgId, filter, sort, window)
+        : listByCve(orgId, filter.cveId, filter, sort, window);
+    },
+  };
+}
+
+function sourcesIn(
+  index: Source['index'],
+  partition: string,
+  assetId: string | null,
+  counts: CellCounts,
+  filter: FindingFilter,
+): Source[] {
+  return [...counts].flatMap(([cell, count]) => {
+    const parsed = parseCell(cell);
+    const range = count > 0 && matchesCell(parsed, filter) ? createdRange(parsed, filter) : null;
+    if (!range) return [];
+    // Times sort as text; '~' sorts after every character of an id.
+    const from = `${cell}#${range.from === -Infinity ? '' : timestamp(range.from)}`;
+    const to = `${cell}#${range.to === Infinity ? '~' : `${timestamp(range.to)}~`}`;
+    return [{ index, partition, cell, count, assetId, from, to }];
+  });
+}
+
+function isWholeCell({ cell, from, to }: Source): boolean {
+  return from === `${cell}#` && to === `${cell}#~`;
+}
+
+function rangeQuery(source: Source) {
+  return {
+    IndexName: source.index,
+    KeyConditionExpression: `${source.index}pk = :partition AND ${source.index}sk BETWEEN :from AND :to`,
+    ExpressionAttributeValues: {
+      ':partition': source.partition,
+      ':from': source.from,
+      ':to': source.to,
+    },
+  };
+}
+
+/** By severity: a group for each, critical first or last; by time: everything is one group. */
+function groupsOf(sources: readonly Source[], sort: FindingSort): Source[][] {
+  if (sort.endsWith('created_at')) return sources.length > 0 ? [[...sources]] : [];
+  const groups = Map.groupBy(sources, ({ cell }) => cell[0] ?? '');
+  const order = [...groups.keys()].sort();
+  return (sort === '-severity' ? order : order.reverse()).map((severity) => groups.get(severity) ?? []);
+}
+
+/** What of a group comes after a position: all, nothing, or each source from there on. */
+function remainder(group: readonly Source[], sort: FindingSort, after: Position | null): Source[] {
+  const [first] = group;
+  if (!after || !first) return [...group];
+  if (!sort.endsWith('created_at') && first.cell[0] !== after.cell[0]) {
+    const laterGroup = sort === '-severity' ? first.cell > after.cell : first.cell < after.cell;
+    return laterGroup ? [...group] : [];
+  }
+  // A key sorts right after its own prefix: '!' and '~' are the ends of the characters that follow an id.
+  const place = `${after.createdAt}#${after.id}`;
+  return group.map((source) =>
+    sort === 'created_at'
+      ? { ...source, from: later(source.from, `${source.cell}#${place}~`) }
+      : { ...source, to: earlier(source.to, before(`${source.cell}#${place}`)) },
+  );
+}
+
+const later = (a: string, b: string) => (a > b ? a : b);
+const earlier = (a: string, b: string) => (a < b ? a : b);
+
+/** The greatest text of ids' characters that sorts before this one: both ends of a range are inclusive. */
+function before(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return `${text.slice(0, -1)}${String.fromCharCode(last - 1)}~`;
+}
+
+function parsePosition(sortKey: string): Position {
+  const [cell = '', createdAt = '', id = ''] = sortKey.split('#');
+  return { cell, createdAt, id };
+}
+
+/** What follows the position: the CVE in index 2, the asset in index 3. */
+function suffixOf(sortKey: string): string {
+  return sortKey.split('#')[3] ?? '';
+}
