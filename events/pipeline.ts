@@ -36,8 +36,19 @@ export const IngestStep = RunExecution.pick({
   run_id: true,
 }).extend({
   scanner: z.enum(SCANNERS),
+  /** How the report is kept: as the scanner wrote it, or (an import) in our own terms. */
+  format: z.enum(['native', 'findings']).default('native'),
 });
 export type IngestStep = z.infer<typeof IngestStep>;
+
+/** Queue `imports`: "reports of this import wait in the bucket". Repeats are harmless. */
+export const ImportRequested = RunExecution.pick({
+  org_id: true,
+  scan_id: true,
+  asset_id: true,
+  run_id: true,
+});
+export type ImportRequested = z.infer<typeof ImportRequested>;
 
 /** Input of the last step. `failure` is what a Catch adds when the runner or an ingest was lost. */
 export const FinishRunStep = RunExecution.pick({

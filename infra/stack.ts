@@ -39,6 +39,7 @@ export class AspmStack extends Stack {
     const scanRequests = new WorkQueue(this, 'ScanRequests', { consumer: 'scan-planner' });
     const runDispatch = new WorkQueue(this, 'RunDispatch', { consumer: 'run-dispatcher' });
     const deletions = new WorkQueue(this, 'OrganizationDeletions', { consumer: 'organization-deleter' });
+    const imports = new WorkQueue(this, 'Imports', { consumer: 'ingest-import' });
 
     const api = new Api(this, 'Api');
     const publicUrl = deployment.publicUrl ?? api.url;
@@ -61,6 +62,7 @@ export class AspmStack extends Stack {
       SCAN_QUEUE_URL: scanRequests.queue.queueUrl,
       DISPATCH_QUEUE_URL: runDispatch.queue.queueUrl,
       DELETION_QUEUE_URL: deletions.queue.queueUrl,
+      IMPORT_QUEUE_URL: imports.queue.queueUrl,
       RUN_STATE_MACHINE_ARN: runs.stateMachine.stateMachineArn,
       REPORT_BUCKET_URL: `https://${reports.bucket.bucketRegionalDomainName}`,
       ASPM_DEFAULT_TIER: deployment.defaultTier,
@@ -78,6 +80,7 @@ export class AspmStack extends Stack {
         'scan-requests': scanRequests.queue,
         'run-dispatch': runDispatch.queue,
         'organization-deletions': deletions.queue,
+        imports: imports.queue,
       },
       secrets,
       reports: reports.bucket,
@@ -89,6 +92,10 @@ export class AspmStack extends Stack {
     functions.get('scan-planner').addEventSource(new SqsEventSource(scanRequests.queue, batch));
     functions.get('run-dispatcher').addEventSource(new SqsEventSource(runDispatch.queue, batch));
     functions.get('organization-deleter').addEventSource(new SqsEventSource(deletions.queue, batch));
+    // An import of 25,000 findings takes its time: one a batch, so that none waits behind another's.
+    functions
+      .get('ingest-import')
+      .addEventSource(new SqsEventSource(imports.queue, { batchSize: 1, reportBatchItemFailures: true }));
     new Rule(this, 'EveryMinute', {
       description: 'Finds what something forgot, and goes on with it',
       schedule: Schedule.rate(Duration.minutes(1)),
@@ -102,6 +109,7 @@ export class AspmStack extends Stack {
         'scan-requests': scanRequests.deadLetters,
         'run-dispatch': runDispatch.deadLetters,
         'organization-deletions': deletions.deadLetters,
+        imports: imports.deadLetters,
       },
       functions,
       apiId: api.id,

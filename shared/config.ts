@@ -59,6 +59,7 @@ const settings = {
   SCAN_QUEUE_URL: z.url(),
   DISPATCH_QUEUE_URL: z.url(),
   DELETION_QUEUE_URL: z.url(),
+  IMPORT_QUEUE_URL: z.url(),
   /** The state machine that runs one (scan, asset). */
   RUN_STATE_MACHINE_ARN: z.string().min(1),
   /** Address of the bucket of raw reports, without a slash at the end. */

@@ -5,13 +5,24 @@ export interface Queue<Message> {
   send(message: Message): Promise<void>;
 }
 
+/** A queue whose messages can be told to wait. */
+export interface DelayedQueue<Message> extends Queue<Message> {
+  send(message: Message, delaySeconds?: number): Promise<void>;
+}
+
 export function createQueue<Message>(
   url: string,
   client: SQSClient = new SQSClient({ maxAttempts: 4 }),
-): Queue<Message> {
+): DelayedQueue<Message> {
   return {
-    async send(message) {
-      await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: JSON.stringify(message) }));
+    async send(message, delaySeconds) {
+      await client.send(
+        new SendMessageCommand({
+          QueueUrl: url,
+          MessageBody: JSON.stringify(message),
+          ...(delaySeconds !== undefined && { DelaySeconds: delaySeconds }),
+        }),
+      );
     },
   };
 }

@@ -8,6 +8,8 @@ interface ReportPlace {
   readonly scanId: string;
   readonly assetId: string;
   readonly scanner: Scanner;
+  /** `native`: as the scanner wrote it. `findings`: an import, already in our own terms. */
+  readonly format?: 'native' | 'findings';
 }
 
 const UPLOAD_SECONDS = 900;
@@ -40,6 +42,15 @@ export function createReportBucket(url: string) {
         allHeaders: true,
       });
       return { url: (await signer.sign()).url.href, headers };
+    },
+
+    /** Keeps a gzipped report. */
+    async write(place: ReportPlace, gzipped: Uint8Array<ArrayBuffer>): Promise<void> {
+      const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
+      const headers = { 'content-type': 'application/gzip' };
+      const answer = await client.fetch(`${url}/${keyOf(place)}`, { method: 'PUT', headers, body: gzipped });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Error(`The report bucket answered ${answer.status}`);
     },
 
     /** The gzipped report; null where none was uploaded. */
@@ -75,6 +86,7 @@ async function signingKeys(credentials: ReturnType<typeof fromEnv>) {
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-function keyOf({ orgId, scanId, assetId, scanner }: ReportPlace): string {
-  return `raw/${orgId}/${scanId}/${assetId}/${scanner}.json.gz`;
+function keyOf({ orgId, scanId, assetId, scanner, format = 'native' }: ReportPlace): string {
+  const kind = format === 'native' ? '' : `.${format}`;
+  return `raw/${orgId}/${scanId}/${assetId}/${scanner}${kind}.json.gz`;
 }

@@ -1,6 +1,7 @@
 import { systemClock } from '#domain/clock.ts';
 import { IngestStep } from '#events/pipeline.ts';
 import { readConfig } from '#shared/config.ts';
+import { ingestReport } from '#shared/ingest/ingest.ts';
 import { createReportBucket } from '#shared/report-bucket.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
@@ -10,7 +11,6 @@ import { createOrganizationStore } from '#store/organizations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
-import { ingestReport } from './ingest.ts';
 
 const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL']);
 const table = createTable(config.TABLE_NAME);
@@ -24,8 +24,7 @@ const dependencies = {
   writes: createFindingWriteStore(table, counters),
   bucket: createReportBucket(config.REPORT_BUCKET_URL),
   clock: systemClock,
-  readAutoResolve: async (orgId: string) =>
-    (await organizations.getOrganization(orgId))?.settings.auto_resolve ?? true,
+  readAutoResolve: organizations.readAutoResolve,
 };
 
 export async function handler(event: unknown): Promise<void> {

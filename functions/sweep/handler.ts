@@ -1,7 +1,9 @@
 import { systemClock } from '#domain/clock.ts';
+import type { ImportRequested } from '#events/pipeline.ts';
 import { readConfig } from '#shared/config.ts';
 import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
+import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationPurge } from '#store/organization-purge.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
@@ -14,6 +16,7 @@ const config = readConfig([
   'DISPATCH_QUEUE_URL',
   'RUN_STATE_MACHINE_ARN',
   'DELETION_QUEUE_URL',
+  'IMPORT_QUEUE_URL',
 ]);
 const table = createTable(config.TABLE_NAME);
 const dependencies = {
@@ -24,6 +27,8 @@ const dependencies = {
   dispatchRequests: createQueue<{ org_id: string }>(config.DISPATCH_QUEUE_URL),
   clock: systemClock,
   purge: createOrganizationPurge(table),
+  manifests: createManifestStore(table),
+  importRequests: createQueue<ImportRequested>(config.IMPORT_QUEUE_URL),
   deletions: createQueue<{ org_id: string }>(config.DELETION_QUEUE_URL),
 };
 

@@ -1,16 +1,21 @@
 import type { OrganizationDeleted } from '#events/organizations.ts';
+import type { ImportRequested } from '#events/pipeline.ts';
 import { type FinishRunDependencies, finishRun } from '#functions/finish-run/finish-run.ts';
 import type { Executions } from '#shared/executions.ts';
 import { logError, logWarning } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
+import type { ManifestStore } from '#store/manifests.ts';
 import type { OrganizationPurge } from '#store/organization-purge.ts';
+import type { RunRecord } from '#store/runs.ts';
 import type { ScanRecord } from '#store/scans.ts';
 
 export interface SweepDependencies extends FinishRunDependencies {
   readonly executions: Executions;
   readonly purge: Pick<OrganizationPurge, 'listPending'>;
   readonly deletions: Queue<OrganizationDeleted>;
+  readonly importRequests: Queue<ImportRequested>;
+  readonly manifests: Pick<ManifestStore, 'isLeased'>;
 }
 
 /** A scan's messages are on their way for this long before the sweep repeats them. */
@@ -43,16 +48,31 @@ async function sweepScan(orgId: string, scanId: string, dependencies: SweepDepen
   await finishScan(orgId, scanId, dependencies);
 }
 
+/** An import that nobody is at work on: its message was lost, or its function was. */
+async function repeatImport(
+  orgId: string,
+  run: RunRecord,
+  { manifests, importRequests, clock }: SweepDependencies,
+): Promise<void> {
+  const leased = run.scanners.map((scanner) => manifests.isLeased(orgId, run.asset_id, scanner, clock.now()));
+  if ((await Promise.all(leased)).includes(true)) return;
+  await importRequests.send({ org_id: orgId, scan_id: run.scan_id, asset_id: run.asset_id, run_id: run.id });
+}
+
 /** A run that is said to run while its execution does not, or that is past its deadline, has been lost. */
 async function endLostRuns(orgId: string, scan: ScanRecord, dependencies: SweepDependencies): Promise<void> {
   const { runs, executions, clock } = dependencies;
   const overdue = scan.deadline_at !== null && clock.now() > Date.parse(scan.deadline_at);
   for (const run of await runs.listAll(orgId, scan.id)) {
     if (run.status !== 'running' && !(overdue && run.status === 'waiting')) continue;
+    if (scan.trigger === 'import' && !overdue) {
+      await repeatImport(orgId, run, dependencies);
+      continue;
+    }
     const fresh = run.started_at !== null && clock.now() - Date.parse(run.started_at) < PATIENCE;
     if (!overdue && (fresh || (await executions.isRunning(run.id)))) continue;
     logWarning('ending a lost run', { org_id: orgId, scan_id: scan.id, run_id: run.id, overdue });
-    if (overdue) await executions.stop(run.id, 'past the deadline of the scan');
+    if (overdue && scan.trigger !== 'import') await executions.stop(run.id, 'past the deadline of the scan');
     await finishRun(
       {
         org_id: orgId,

@@ -35,6 +35,7 @@ const WATCHED: readonly FunctionName[] = [
   'scan-planner',
   'run-dispatcher',
   'ingest-report',
+  'ingest-import',
   'finish-run',
   'sweep',
 ];

@@ -14,7 +14,7 @@ type TableAction =
 export interface Grants {
   /** Actions on the table and its indexes. There is no `Scan` (design 1). */
   readonly table: readonly TableAction[];
-  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'organization-deletions')[];
+  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'organization-deletions' | 'imports')[];
   readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
   readonly reports: 'none' | 'read' | 'upload' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
@@ -88,6 +88,25 @@ export const FUNCTIONS = {
     may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
   },
   findings: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
+  imports: {
+    // A whole core: a report of 100 MB is unpacked and read in one request.
+    memory: 3008,
+    timeoutSeconds: API_SECONDS,
+    settings: [
+      'TABLE_NAME',
+      'COUNTER_LANES',
+      'FINGERPRINT_SECRET_ARN',
+      'REPORT_BUCKET_URL',
+      'IMPORT_QUEUE_URL',
+    ],
+    may: {
+      ...NOTHING,
+      table: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
+      send: ['imports'],
+      secrets: ['fingerprint'],
+      reports: 'upload',
+    },
+  },
   // Needs no table: the document and the page come from the bundle.
   reference: { ...api, settings: ['PUBLIC_URL', 'ASSETS_DIR'], may: NOTHING },
   'runner-gate': {
@@ -127,6 +146,25 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
     may: { ...NOTHING, table: WRITE, reports: 'read' },
   },
+  'ingest-import': {
+    memory: 3008,
+    timeoutSeconds: 900,
+    settings: [
+      'TABLE_NAME',
+      'COUNTER_LANES',
+      'REPORT_BUCKET_URL',
+      'IMPORT_QUEUE_URL',
+      'SCAN_QUEUE_URL',
+      'DISPATCH_QUEUE_URL',
+    ],
+    may: {
+      ...NOTHING,
+      table: WRITE,
+      // Its own queue too: an import that has to wait goes to the end of it.
+      send: ['imports', 'scan-requests', 'run-dispatch'],
+      reports: 'read',
+    },
+  },
   'finish-run': {
     memory: 512,
     timeoutSeconds: 60,
@@ -153,12 +191,13 @@ export const FUNCTIONS = {
       'SCAN_QUEUE_URL',
       'DISPATCH_QUEUE_URL',
       'DELETION_QUEUE_URL',
+      'IMPORT_QUEUE_URL',
       'RUN_STATE_MACHINE_ARN',
     ],
     may: {
       ...NOTHING,
       table: WRITE,
-      send: ['scan-requests', 'run-dispatch', 'organization-deletions'],
+      send: ['scan-requests', 'run-dispatch', 'organization-deletions', 'imports'],
       executions: ['stop', 'describe'],
     },
   },

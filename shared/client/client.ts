@@ -46,6 +46,8 @@ export interface CallInput<O extends OperationDeclaration> {
     ? QueryValues<O['query']> & { verbose?: 'true' }
     : { verbose?: 'true' };
   readonly body?: Input<O['body']>;
+  /** The file of operations that take one; `headers` names its content type. */
+  readonly upload?: O extends { upload: object } ? Uint8Array<ArrayBuffer> | string : never;
   readonly headers?: Record<string, string>;
 }
 
@@ -82,6 +84,7 @@ export function createClient({ url, credential, strict = false }: ClientOptions)
           ...input.headers,
         },
         ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+        ...(input.upload !== undefined && { body: input.upload }),
       },
     );
     const body: unknown = await response.json();

@@ -3,6 +3,7 @@ import { apiKeys } from './operations/api-keys.ts';
 import { assets } from './operations/assets.ts';
 import { auth } from './operations/auth.ts';
 import { findings } from './operations/findings.ts';
+import { imports } from './operations/imports.ts';
 import { integrations } from './operations/integrations.ts';
 import { organizations } from './operations/organizations.ts';
 import { projects } from './operations/projects.ts';
@@ -20,6 +21,7 @@ const groups = [
   integrations,
   scans,
   findings,
+  imports,
   runnerGate,
   reference,
 ] as const;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ERRORS } from './errors.ts';
-import { errorsOf, type Operation } from './operation.ts';
+import { errorsOf, type Operation, type Upload } from './operation.ts';
 
 type Json = Record<string, unknown>;
 
@@ -73,6 +73,7 @@ function describeOperation(operation: Operation, components: Components): Json {
       ...parametersOf('query', operation.query, components),
       VERBOSE,
     ],
+    ...(operation.upload && { requestBody: describeUpload(operation.upload) }),
     ...(operation.body && {
       requestBody: {
         required: !operation.bodyOptional,
@@ -90,6 +91,14 @@ function describeOperation(operation: Operation, components: Components): Json {
       ...errorResponses(operation),
     },
   };
+}
+
+function describeUpload({ description, contentTypes }: Upload): Json {
+  const content = contentTypes.map((type) => [
+    type,
+    { schema: type.endsWith('json') ? {} : { type: 'string', format: 'binary' } },
+  ]);
+  return { required: true, description, content: Object.fromEntries(content) };
 }
 
 const VERBOSE = {

@@ -7,6 +7,16 @@ export type Permission = PermissionScope | 'signed-in' | 'signed-in-user' | 'pub
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
+/** A body that is taken as it is. */
+export interface Upload {
+  readonly description: string;
+  /** As sent: the platform's own limit is 6 MB with Base64 (data model, "Traps"). */
+  readonly maximumBytes: number;
+  readonly contentTypes: readonly string[];
+  /** What a caller with more than that does, for the refusal. */
+  readonly wayOut: string;
+}
+
 /**
  * One operation of the API, declared once: the router, the gateway's routes, the OpenAPI
  * document, the typed client and the contract tests all come from this.
@@ -24,6 +34,8 @@ export interface OperationDeclaration {
   readonly body?: z.ZodType;
   /** The body may be absent or null; the operation then sees `undefined`. */
   readonly bodyOptional?: true;
+  /** The body is a file as it is, in place of JSON of a schema. */
+  readonly upload?: Upload;
   readonly response: { readonly status: 200 | 201 | 202; readonly schema: z.ZodType };
   /** Codes of its own; those that any operation can give are in `errorsOf`. */
   readonly errors: readonly ErrorCode[];
@@ -72,7 +84,8 @@ export function errorsOf(operation: OperationDeclaration): ErrorCode[] {
       for (const code of ['invalid_json', 'missing_field', 'validation_error'] as const) codes.add(code);
   }
   if (operation.params) codes.add('not_found');
-  if (operation.body) codes.add('payload_too_large');
+  if (operation.upload) for (const code of ['invalid_json', 'validation_error'] as const) codes.add(code);
+  if (operation.body || operation.upload) codes.add('payload_too_large');
   for (const code of ['rate_limited', 'internal_error', 'service_unavailable'] as const) codes.add(code);
   return [...codes];
 }

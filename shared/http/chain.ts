@@ -10,6 +10,7 @@ import { permission } from './middleware/permission.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { route } from './middleware/route.ts';
+import { upload } from './middleware/upload.ts';
 import { validation } from './middleware/validation.ts';
 import { type HttpResponse, renderJson } from './render.ts';
 import type { ChainContext, HttpEvent } from './request-state.ts';
@@ -22,6 +23,7 @@ export interface OperationInput<O extends OperationDeclaration> {
   readonly params: Output<O['params']>;
   readonly query: Output<O['query']>;
   readonly body: O extends { bodyOptional: true } ? Output<O['body']> | undefined : Output<O['body']>;
+  readonly upload: O extends { upload: object } ? Uint8Array : undefined;
   readonly caller: CallerFor<O['permission']>;
   readonly requestId: string;
   /** The caller's address. */
@@ -77,6 +79,7 @@ export function createHandler<Operations extends Record<string, OperationDeclara
     const answer = await implementation(
       {
         ...state.input,
+        upload: state.upload,
         caller: state.operation.permission === 'public' ? null : state.caller,
         requestId: state.requestId,
         ip: event.requestContext.http.sourceIp,
@@ -99,6 +102,7 @@ export function createHandler<Operations extends Record<string, OperationDeclara
     .use(caller())
     .use(permission())
     .use(jsonBody())
+    .use(upload())
     .use(validation())
     .handler(runOperation);
 }

@@ -16,6 +16,8 @@ export interface RequestState {
   params: Record<string, string>;
   caller: Caller | null;
   body: unknown;
+  /** The body of operations that take a file as it is. */
+  upload: Uint8Array | undefined;
   input: ValidInput | null;
   /** Headers that a refusal needs (Allow). */
   extraHeaders: Record<string, string>;

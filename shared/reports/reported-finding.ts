@@ -7,6 +7,8 @@ import type { FindingCategory, Scanner, Severity } from '#domain/vocabulary.ts';
  */
 export interface ReportedFinding {
   readonly scanner: Scanner;
+  /** Driver of a SARIF report that another tool than the scanner wrote. */
+  readonly tool?: string | null | undefined;
   /** Rule, check or advisory as the scanner names it, free of the folders of its configuration. */
   readonly rule_id: string;
   readonly title: string;

@@ -63,7 +63,7 @@ export async function submitScan(
     return record;
   } catch (error) {
     if (!(error instanceof IdempotentReplay) || !idempotency) throw error;
-    return replay(orgId, idempotency, scans);
+    return replayScan(orgId, idempotency, scans);
   }
 }
 
@@ -95,7 +95,8 @@ async function sendRequest(
   }
 }
 
-async function replay(
+/** The scan that an Idempotency-Key made before. @throws ServiceError conflict */
+export async function replayScan(
   orgId: string,
   idempotency: { key: string; request: string },
   scans: ScanStore,

@@ -30,12 +30,15 @@ export type ManifestStore = ReturnType<typeof createManifestStore>;
 /** Manifests of what each (asset, scanner) reported last on its default branch. */
 export function createManifestStore(table: Table) {
   return {
-    /** Takes the lease and reads the head in one request; null while another run holds it. */
+    /**
+     * Takes the lease and reads the head in one request; null while another one holds it.
+     * @param holder names this one attempt: queues deliver twice, and the second must wait like any other
+     */
     async lease(
       orgId: string,
       assetId: string,
       scanner: Scanner,
-      runId: string,
+      holder: string,
       now: number,
     ): Promise<ManifestHead | null> {
       const item = await table.update({
@@ -44,7 +47,7 @@ export function createManifestStore(table: Table) {
         ConditionExpression:
           'attribute_not_exists(lease_run) OR lease_run = :run OR lease_until < :now OR attribute_type(lease_run, :null)',
         ExpressionAttributeValues: {
-          ':run': runId,
+          ':run': holder,
           ':until': now + LEASE_MILLISECONDS,
           ':now': now,
           ':null': 'NULL',
@@ -55,24 +58,61 @@ export function createManifestStore(table: Table) {
       return item && ManifestHead.parse(item);
     },
 
+    /** The head where a report that this digest names would change nothing; null otherwise. Two requests. */
+    async readUnchanged(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      digest: string,
+    ): Promise<ManifestHead | null> {
+      const [item, revisits] = await Promise.all([
+        table.get(manifestKey(orgId, assetId, scanner)),
+        this.listRevisits(orgId, assetId, scanner),
+      ]);
+      const head = item && ManifestHead.parse(item);
+      return head?.digest === digest && revisits.length === 0 ? head : null;
+    },
+
+    /** Whether a run is at work on it now. */
+    async isLeased(orgId: string, assetId: string, scanner: Scanner, now: number): Promise<boolean> {
+      const item = await table.get(manifestKey(orgId, assetId, scanner));
+      return typeof item?.lease_run === 'string' && Number(item.lease_until) > now;
+    },
+
+    /** Gives a lease back that came to nothing; what was overtaken has none to give. */
+    async release(orgId: string, assetId: string, scanner: Scanner, holder: string): Promise<void> {
+      await table.update({
+        Key: manifestKey(orgId, assetId, scanner),
+        UpdateExpression: 'SET lease_run = :none',
+        ConditionExpression: 'lease_run = :run',
+        ExpressionAttributeValues: { ':none': null, ':run': holder },
+      });
+    },
+
     /** Keeps the lease of a long ingest. @throws LeaseLost */
-    async renew(orgId: string, assetId: string, scanner: Scanner, runId: string, now: number): Promise<void> {
+    async renew(
+      orgId: string,
+      assetId: string,
+      scanner: Scanner,
+      holder: string,
+      now: number,
+    ): Promise<void> {
       const item = await table.update({
         Key: manifestKey(orgId, assetId, scanner),
         UpdateExpression: 'SET lease_until = :until',
         ConditionExpression: 'lease_run = :run',
-        ExpressionAttributeValues: { ':run': runId, ':until': now + LEASE_MILLISECONDS },
+        ExpressionAttributeValues: { ':run': holder, ':until': now + LEASE_MILLISECONDS },
       });
       if (!item) throw new LeaseLost();
     },
 
     /** For every transaction of the lease's holder: one that was overtaken writes nothing more. */
-    fence(orgId: string, assetId: string, scanner: Scanner, runId: string): Write {
+    fence(orgId: string, assetId: string, scanner: Scanner, holder: string): Write {
       return {
         ConditionCheck: {
           Key: manifestKey(orgId, assetId, scanner),
           ConditionExpression: 'lease_run = :run',
-          ExpressionAttributeValues: { ':run': runId },
+          ExpressionAttributeValues: { ':run': holder },
         },
         otherwise: () => new LeaseLost(),
       };
@@ -123,7 +163,7 @@ export function createManifestStore(table: Table) {
         counts: Record<string, number>;
         digest: string;
         scanId: string;
-        runId: string;
+        holder: string;
         at: number;
         heldScanId: string | null;
       },
@@ -145,7 +185,7 @@ export function createManifestStore(table: Table) {
               ':now': timestamp(next.at),
               ':held': next.heldScanId,
               ':none': null,
-              ':run': next.runId,
+              ':run': next.holder,
             },
           },
           otherwise: () => new LeaseLost(),
@@ -169,13 +209,13 @@ export function createManifestStore(table: Table) {
       assetId: string,
       scanner: Scanner,
       scanId: string,
-      runId: string,
+      holder: string,
     ): Promise<void> {
       await table.update({
         Key: manifestKey(orgId, assetId, scanner),
         UpdateExpression: 'SET held_scan_id = :scan, lease_run = :none',
         ConditionExpression: 'lease_run = :run',
-        ExpressionAttributeValues: { ':scan': scanId, ':none': null, ':run': runId },
+        ExpressionAttributeValues: { ':scan': scanId, ':none': null, ':run': holder },
       });
     },
   };

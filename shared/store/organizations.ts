@@ -65,6 +65,12 @@ export function createOrganizationStore(table: Table) {
       return item && item.deleted_at === undefined ? OrganizationRecord.parse(item) : null;
     },
 
+    /** The setting `auto_resolve`: whether what a scanner no longer reports is resolved. */
+    async readAutoResolve(orgId: string): Promise<boolean> {
+      const item = await table.get(orgKey(orgId));
+      return item ? OrganizationRecord.parse(item).settings.auto_resolve : true;
+    },
+
     async getUser(userId: string): Promise<UserRecord | null> {
       const item = await table.get(userKey(userId));
       return item && UserRecord.parse(item);

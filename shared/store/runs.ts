@@ -40,6 +40,8 @@ const RunRecord = z.object({
   asset_id: z.string(),
   status: z.enum(['waiting', 'running', 'completed', 'failed', 'cancelled']),
   scanners: z.array(z.enum(SCANNERS)),
+  /** Scanner processes that it holds while it runs; absent: one for each scanner. */
+  slots: z.number().optional(),
   branch: z.string().nullable(),
   /** Whether it is the asset's default branch: that alone moves what the organization sees (design 5). */
   default_branch: z.boolean(),
@@ -335,7 +337,9 @@ export function createRunStore(table: Table) {
             otherwise: () => new NotApplied(),
           },
           // Only a run that was admitted holds processes.
-          ...(run.status === 'running' ? [slotsWrite(ref.orgId, -run.scanners.length)] : []),
+          ...(run.status === 'running' && run.slots !== 0
+            ? [slotsWrite(ref.orgId, -run.scanners.length)]
+            : []),
           { Delete: { Key: waitingRunKey(ref.orgId, waitingId(run)) } },
           countdown,
         ]),

@@ -103,29 +103,8 @@ export function createScanStore(table: Table) {
       idempotency: { key: string; request: string } | null,
       attribution: Attribution,
     ): Promise<ScanRecord> {
-      const record: z.infer<typeof ScanRecord> = {
-        id: scan.id,
-        org_id: orgId,
-        scope: scan.scope,
-        target_id: scan.targetId,
-        scanners: scan.scanners,
-        branch: scan.branch,
-        commit: null,
-        trigger: scan.trigger,
-        status: 'queued',
-        total: 0,
-        done: 0,
-        failed: 0,
-        new_count: 0,
-        resolved_count: 0,
-        failures: [],
-        created_by: authorName(attribution.actor),
-        created_at: timestamp(attribution.at),
-        started_at: null,
-        finished_at: null,
-        deadline_at: null,
-        max_minutes: limits.maxScanMinutes,
-      };
+      const author = authorName(attribution.actor);
+      const record = scanItem(orgId, scan, limits.maxScanMinutes, author, attribution.at);
       await table.transact([
         ...(idempotency ? [idempotencyWrite(orgId, scan.id, idempotency, attribution.at)] : []),
         {
@@ -330,21 +309,8 @@ export function createScanStore(table: Table) {
             },
             otherwise: () => new NotApplied(),
           },
-          {
-            Delete: {
-              Key: scanLockKey(orgId, scan.scope, scan.target_id, scan.branch),
-              ConditionExpression: 'attribute_not_exists(pk) OR scan_id = :scan',
-              ExpressionAttributeValues: { ':scan': scan.id },
-            },
-          },
-          {
-            Update: {
-              Key: capacityKey(orgId),
-              UpdateExpression: 'ADD #count :less',
-              ExpressionAttributeNames: { '#count': wasQueued ? 'queued_scans' : 'running_scans' },
-              ExpressionAttributeValues: { ':less': -1 },
-            },
-          },
+          // An import runs nothing: it took neither.
+          ...(scan.trigger === 'import' ? [] : releaseWrites(orgId, scan)),
           ...(wasQueued ? [{ Delete: { Key: queuedScanKey(orgId, scan.id) } }] : []),
           { Delete: { Key: activeScanKey(orgId, scan.id) } },
           auditWrite(orgId, attribution, {
@@ -371,12 +337,67 @@ export function createScanStore(table: Table) {
   };
 }
 
+/** Gives back the lock of a scan's scope, and its share of the tier's capacity. */
+function releaseWrites(orgId: string, scan: ScanRecord): Write[] {
+  return [
+    {
+      Delete: {
+        Key: scanLockKey(orgId, scan.scope, scan.target_id, scan.branch),
+        ConditionExpression: 'attribute_not_exists(pk) OR scan_id = :scan',
+        ExpressionAttributeValues: { ':scan': scan.id },
+      },
+    },
+    {
+      Update: {
+        Key: capacityKey(orgId),
+        UpdateExpression: 'ADD #count :less',
+        ExpressionAttributeNames: { '#count': scan.status === 'queued' ? 'queued_scans' : 'running_scans' },
+        ExpressionAttributeValues: { ':less': -1 },
+      },
+    },
+  ];
+}
+
+/** A scan that was just accepted. */
+export function scanItem(
+  orgId: string,
+  scan: NewScan,
+  maxMinutes: number,
+  author: string,
+  at: number,
+): Omit<ScanRecord, 'counts'> {
+  return {
+    id: scan.id,
+    org_id: orgId,
+    scope: scan.scope,
+    target_id: scan.targetId,
+    scanners: scan.scanners,
+    branch: scan.branch,
+    commit: null,
+    trigger: scan.trigger,
+    status: 'queued',
+    total: 0,
+    done: 0,
+    failed: 0,
+    new_count: 0,
+    resolved_count: 0,
+    failures: [],
+    created_by: author,
+    created_at: timestamp(at),
+    started_at: null,
+    finished_at: null,
+    deadline_at: null,
+    max_minutes: maxMinutes,
+  };
+}
+
 /** The idempotency key was used before: the answer is the scan that it made. */
 export class IdempotentReplay extends Error {
   override readonly name = 'IdempotentReplay';
 }
 
-function idempotencyWrite(
+/** Remembers what an idempotency key made; goes with the writes of that. */
+export function idempotencyWrite(
   orgId: string,
   scanId: string,
   idempotency: { key: string; request: string },

@@ -249,7 +249,7 @@ describe('secrets of integrations', () => {
       ids: createIds(systemClock),
       allowPrivateAddresses: false,
     };
-    const asked = { ...asAdmin(), query: undefined };
+    const asked = { ...asAdmin(), query: undefined, upload: undefined };
     const made = await integrationOperations.createIntegration(
       {
         ...asked,
@@ -373,7 +373,8 @@ describe('bad integrations', () => {
       ids: createIds(systemClock),
     };
     const body = { ...webhook(url), config: { ...hook, url } };
-    const input = { ...asAdmin(), params: inOrg(), query: undefined, body };
+    const input = { ...asAdmin(), params: inOrg(), query: undefined,
+      upload: undefined, body };
     const strict = { ...stores, allowPrivateAddresses: false };
     const detail = [expect.objectContaining({ loc: ['body', 'config', 'url'] })];
     await expect(integrationOperations.createIntegration(input, strict)).rejects.toMatchObject({ detail });

@@ -42,6 +42,7 @@ const EXAMPLES: Record<string, string> = {
   PUBLIC_URL: 'https://api.example.com',
   SCAN_QUEUE_URL: 'https://queue.example.com/scans',
   DELETION_QUEUE_URL: 'https://queue.example.com/deletions',
+  IMPORT_QUEUE_URL: 'https://queue.example.com/imports',
   DISPATCH_QUEUE_URL: 'https://queue.example.com/dispatch',
   REPORT_BUCKET_URL: 'https://reports.s3.eu-west-1.amazonaws.com',
   ASPM_DEFAULT_TIER: 'free',

@@ -9,6 +9,7 @@ const SCHEMAS = {
   'dispatch-requested.json': pipeline.DispatchRequested,
   'run-execution.json': pipeline.RunExecution,
   'ingest-step.json': pipeline.IngestStep,
+  'import-requested.json': pipeline.ImportRequested,
   'finish-run-step.json': pipeline.FinishRunStep,
   'organization-deleted.json': OrganizationDeleted,
 };

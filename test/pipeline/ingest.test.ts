@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import { totalOf } from '#domain/cells.ts';
-import { ingestReport } from '#functions/ingest-report/ingest.ts';
+import { ingestReport } from '#shared/ingest/ingest.ts';
 import { createReportBucket } from '#shared/report-bucket.ts';
 import { type AssetRecord, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
@@ -86,7 +86,7 @@ async function reportedRun(content: unknown, defaultBranch = true): Promise<RunR
     },
   ]);
   const body = gzipSync(JSON.stringify(content));
-  const { url, headers } = await bucket.presignUpload({ ...ref, scanner: 'gitleaks' }, body.length);
+  const { url, headers } = await bucket.presignUpload({ ...ref, scanner: 'gitleaks', format: 'native' }, body.length);
   expect((await fetch(url, { method: 'PUT', headers, body })).status).toBe(200);
   await stores.runs.scannerReported(ref, 'gitleaks', 0, clock.at);
   return ref;
@@ -101,7 +101,7 @@ function createTestBucket() {
 
 const ingest = (ref: RunRef) =>
   ingestReport(
-    { org_id: ref.orgId, scan_id: ref.scanId, asset_id: ref.assetId, run_id: ref.runId, scanner: 'gitleaks' },
+    { org_id: ref.orgId, scan_id: ref.scanId, asset_id: ref.assetId, run_id: ref.runId, scanner: 'gitleaks', format: 'native' },
     { ...stores, bucket },
   );
 
@@ -166,6 +166,7 @@ describe('ingest', () => {
       asset_id: ref.assetId,
       run_id: ref.runId,
       scanner: 'gitleaks' as const,
+      format: 'native' as const,
     };
     await expect(ingestReport(step, { ...stores, writes: failing, bucket })).rejects.toThrow('cut off');
     expect(await counted()).toBe(92);
@@ -206,7 +207,7 @@ describe('ingest', () => {
         counts: {},
         digest: '',
         scanId: first.scanId,
-        runId: first.runId,
+        holder: first.runId,
         at: clock.at,
         heldScanId: null,
       }),

@@ -7,7 +7,9 @@ import { planScan } from '#functions/scan-planner/plan-scan.ts';
 import { sweep } from '#functions/sweep/sweep.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createImportStore } from '#store/imports.ts';
 import { capacityKey } from '#store/keys.ts';
+import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
@@ -29,7 +31,7 @@ const stores = {
 };
 
 let org: TestOrganization;
-let sent: { scans: string[]; dispatches: number };
+let sent: { scans: string[]; dispatches: number; imports: string[] };
 let executions: { started: RunExecution[]; stopped: string[]; running: Set<string>; failing: boolean };
 let dependencies: Parameters<typeof planScan>[1] &
   Parameters<typeof dispatchRuns>[1] &
@@ -37,7 +39,7 @@ let dependencies: Parameters<typeof planScan>[1] &
 
 beforeEach(async () => {
   org = await createTestOrganization({ tier: 'free' });
-  sent = { scans: [], dispatches: 0 };
+  sent = { scans: [], dispatches: 0, imports: [] };
   executions = { started: [], stopped: [], running: new Set(), failing: false };
   dependencies = {
     ...stores,
@@ -55,6 +57,8 @@ beforeEach(async () => {
     },
     purge: { listPending: async () => [] },
     deletions: { send: async () => {} },
+    manifests: createManifestStore(table),
+    importRequests: { send: async ({ scan_id }) => void sent.imports.push(scan_id) },
     executions: {
       start: async (input) => {
         if (executions.failing) throw new Error('no capacity');
@@ -164,6 +168,29 @@ describe('a step that comes twice, or not at all', () => {
 });
 
 describe('the sweep', () => {
+  it('sends an import again whose message was lost, unless somebody is at work on it', async () => {
+    const asset = sampleAsset();
+    await stores.assets.create(org.orgId, asset, testAttribution(clock.at));
+    const ref = { orgId: org.orgId, scanId: randomUUID(), assetId: asset.id, runId: randomUUID() };
+    const reports = [{ scanner: 'semgrep' as const, count: 3 }];
+    await createImportStore(table).create(
+      { ref, branch: null, isDefault: true, reports, idempotency: null },
+      testAttribution(clock.at),
+    );
+    clock.at += 31_000;
+    await sweep(dependencies);
+    expect(sent.imports).toEqual([ref.scanId]);
+    await createManifestStore(table).lease(org.orgId, asset.id, 'semgrep', 'somebody', clock.at);
+    await sweep(dependencies);
+    expect(sent.imports).toEqual([ref.scanId]);
+    clock.at += 60 * 60_000;
+    await sweep(dependencies);
+    expect(await scanOf(ref.scanId)).toMatchObject({ status: 'failed', failed: 1 });
+    expect(await dependencies.scans.listActive()).toEqual([]);
+    // It took nothing of the tier's capacity, and gives nothing back.
+    expect(await capacity()).toEqual({});
+  });
+
   it('ends a run whose execution was cut off, and with it the scan', async () => {
     const scanId = await accept();
     await plan(scanId);

@@ -13,6 +13,7 @@ export function requestId(): ChainMiddleware {
         params: {},
         caller: null,
         body: undefined,
+        upload: undefined,
         input: null,
         extraHeaders: {},
       };

@@ -28,6 +28,9 @@ export interface IngestContext {
   readonly run: RunRecord;
   readonly asset: AssetRecord;
   readonly scanner: IngestStep['scanner'];
+  readonly format: IngestStep['format'];
+  /** Names this one attempt at the manifest's lease. */
+  readonly holder: string;
   readonly at: number;
 }
 
@@ -46,7 +49,7 @@ export function newFinding({ ref, scanner, at }: IngestContext, reported: Report
     org_id: ref.orgId,
     asset_id: ref.assetId,
     status: 'open',
-    tool: null,
+    tool: reported.tool ?? null,
     revision: 1,
     reported: true,
     status_set_by: 'scanner',

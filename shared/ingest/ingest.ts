@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IngestStep } from '#events/pipeline.ts';
 import { logError } from '#shared/log.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
@@ -42,7 +43,15 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
     );
     return;
   }
-  const context: IngestContext = { ref, run, asset, scanner: step.scanner, at: clock.now() };
+  const context: IngestContext = {
+    ref,
+    run,
+    asset,
+    scanner: step.scanner,
+    format: step.format,
+    holder: `${ref.runId}#${randomUUID()}`,
+    at: clock.now(),
+  };
   const reported = await readFindings(context, dependencies);
   if (reported === null) return;
   const result = run.default_branch
@@ -56,11 +65,11 @@ async function readFindings(
   context: IngestContext,
   { bucket, runs, clock }: IngestDependencies,
 ): Promise<ReportedFinding[] | null> {
-  const { ref, scanner } = context;
-  const gzipped = await bucket.read({ ...ref, scanner });
+  const { ref, scanner, format } = context;
+  const gzipped = await bucket.read({ ...ref, scanner, format });
   try {
     if (!gzipped) throw new Error('no report was uploaded');
-    return await readReport(scanner, gzipped);
+    return await readReport(scanner, format, gzipped);
   } catch (error) {
     logError('report not readable', error, { run_id: ref.runId, scanner });
     await runs.scannerFailed(

@@ -48,10 +48,25 @@ export async function reconcile(
   report: ReportedSet,
   dependencies: IngestDependencies,
 ): Promise<Result | null> {
-  const { ref, scanner, at } = context;
+  try {
+    return await reconcileLeased(context, report, dependencies);
+  } catch (error) {
+    // What failed may be tried again at once; after a crash the lease has to run out.
+    const { ref, scanner, holder } = context;
+    await dependencies.manifests.release(ref.orgId, ref.assetId, scanner, holder).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function reconcileLeased(
+  context: IngestContext,
+  report: ReportedSet,
+  dependencies: IngestDependencies,
+): Promise<Result | null> {
+  const { ref, scanner, at, holder } = context;
   const { manifests } = dependencies;
   const [head, revisits] = await Promise.all([
-    manifests.lease(ref.orgId, ref.assetId, scanner, ref.runId, at),
+    manifests.lease(ref.orgId, ref.assetId, scanner, holder, at),
     manifests.listRevisits(ref.orgId, ref.assetId, scanner),
   ]);
   if (!head) throw new ManifestBusy(`${scanner} of asset ${ref.assetId} is being ingested by another run`);
@@ -92,11 +107,11 @@ async function holdsBack(
   reported: number,
   { manifests, runs }: IngestDependencies,
 ): Promise<boolean> {
-  const { ref, scanner, at } = context;
+  const { ref, scanner, at, holder } = context;
   const suspicious = reported === 0 && head.count >= SUSPICIOUS_FROM;
   const confirmed = head.held_scan_id !== null && head.held_scan_id !== ref.scanId;
   if (!suspicious || confirmed) return false;
-  await manifests.hold(ref.orgId, ref.assetId, scanner, ref.scanId, ref.runId);
+  await manifests.hold(ref.orgId, ref.assetId, scanner, ref.scanId, holder);
   const message = `${scanner} reported nothing where it last reported ${head.count} findings; nothing was resolved. A second scan with the same outcome confirms it`;
   await runs.scannerFailed(ref, scanner, { code: 'suspicious_empty_report', message }, at);
   return true;
@@ -114,15 +129,12 @@ async function keepManifest(
 }
 
 /** Conditions of every transaction: the lease is still ours, and the asset still where its findings are counted. */
-function writeScope({ ref, asset, scanner }: IngestContext, { manifests }: IngestDependencies): WriteScope {
+function writeScope({ ref, asset, scanner, holder }: IngestContext, { manifests }: IngestDependencies): WriteScope {
   const moved = () => new ManifestBusy('The asset was moved to another project meanwhile');
   return {
     orgId: ref.orgId,
     place: countedPlace(asset),
-    guards: [
-      manifests.fence(ref.orgId, asset.id, scanner, ref.runId),
-      assetPlaceCheck(ref.orgId, asset, moved),
-    ],
+    guards: [manifests.fence(ref.orgId, asset.id, scanner, holder), assetPlaceCheck(ref.orgId, asset, moved)],
   };
 }
 
@@ -210,11 +222,11 @@ async function leaveOut(
 
 /** A large report takes longer than a lease: it is renewed while the work goes on. */
 async function keepLease(
-  { ref, scanner, at }: IngestContext,
+  { ref, scanner, at, holder }: IngestContext,
   { manifests, clock }: IngestDependencies,
 ): Promise<void> {
   const now = clock.now();
-  if (now - at > 30_000) await manifests.renew(ref.orgId, ref.assetId, scanner, ref.runId, now);
+  if (now - at > 30_000) await manifests.renew(ref.orgId, ref.assetId, scanner, holder, now);
 }
 
 /** Writes the chunks that changed, then swaps the head: the last write, which makes the rest final. */
@@ -240,7 +252,7 @@ async function replaceManifest(
 }
 
 async function swapHead(
-  { ref, scanner, at }: IngestContext,
+  { ref, scanner, at, holder }: IngestContext,
   manifest: ManifestRef,
   { counts, digest }: Pick<ReportedSet, 'counts' | 'digest'>,
   { manifests }: IngestDependencies,
@@ -250,7 +262,7 @@ async function swapHead(
     counts,
     digest,
     scanId: ref.scanId,
-    runId: ref.runId,
+    holder,
     at,
     heldScanId: null,
   });

@@ -1,0 +1,111 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { ServiceError } from '#domain/errors.ts';
+import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
+import { parseReport, recogniseReport } from '#shared/reports/parse.ts';
+import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import { InvalidReportError } from '#shared/reports/result.ts';
+import { sanitiseReport, secretsIn } from '#shared/reports/sanitise.ts';
+import { looksLikeSarif, MAX_RESULTS, parseSarif, SarifError } from '#shared/reports/sarif.ts';
+
+const unzip = promisify(gunzip);
+
+/** A report unpacks to at most this: 4 MB of zeros would unpack to 4 GB. */
+const MAX_UNPACKED = 100 * 1024 * 1024;
+
+/** What an import holds of one scanner. */
+export interface ImportedReport {
+  readonly scanner: Scanner;
+  readonly findings: readonly ReportedFinding[];
+}
+
+/**
+ * The findings of an uploaded report, by scanner: free of secrets, code and personal data like those of
+ * our own runners.
+ * @param named the scanner that the caller says it is of
+ * @param key the organization's fingerprint key
+ * @throws ServiceError invalid_json, validation_error, invalid_parameter, payload_too_large
+ */
+export async function readUpload(
+  bytes: Uint8Array,
+  named: Scanner | null,
+  key: string,
+): Promise<ImportedReport[]> {
+  const report = parse(await unpack(bytes));
+  try {
+    if (looksLikeSarif(report)) return parseSarif(report, key, named);
+    const scanner = named ?? recognise(report);
+    return [{ scanner, findings: await readNative(scanner, report, key) }];
+  } catch (error) {
+    if (error instanceof SarifError && error.about === 'scanner') throw wrongParameter(error.message);
+    if (error instanceof SarifError || error instanceof InvalidReportError) throw wrongReport(error.message);
+    throw error;
+  }
+}
+
+async function readNative(scanner: Scanner, report: unknown, key: string): Promise<ReportedFinding[]> {
+  recogniseReport(scanner, report);
+  const sanitised = await sanitiseReport(scanner, report, {
+    key,
+    // An import has no checkout.
+    readLines: async () => null,
+    secrets: scanner === 'gitleaks' ? secretsIn(report) : new Set(),
+  });
+  const { findings } = parseReport(scanner, sanitised);
+  if (findings.length > MAX_RESULTS)
+    throw wrongReport(`The report holds ${findings.length} results; at most ${MAX_RESULTS} are taken`);
+  return findings;
+}
+
+async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
+  if (bytes.length === 0)
+    throw new ServiceError('invalid_json', 'The body is empty: send the report as it is');
+  if (bytes[0] !== 0x1f) return bytes;
+  try {
+    return await unzip(bytes, { maxOutputLength: MAX_UNPACKED });
+  } catch (cause) {
+    if (cause instanceof RangeError)
+      throw new ServiceError('payload_too_large', 'The report unpacks to more than 100 MB');
+    // A gateway that takes the type for text has replaced bytes by then: nothing of it can be saved.
+    throw new ServiceError(
+      'invalid_json',
+      'The body begins like gzip but can not be unpacked: send it with Content-Type: application/gzip',
+      { cause },
+    );
+  }
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+  } catch (cause) {
+    throw new ServiceError('invalid_json', 'The report is not valid JSON', { cause });
+  }
+}
+
+/** Which scanner's JSON it is. @throws ServiceError where none or several fit */
+function recognise(report: unknown): Scanner {
+  const fitting = SCANNERS.filter((scanner) => fits(scanner, report));
+  const [only] = fitting;
+  if (only && fitting.length === 1 && !(Array.isArray(report) && report.length === 0)) return only;
+  throw wrongParameter(
+    `scanner is required: the report can not be told to be of one of ${SCANNERS.join(', ')}`,
+  );
+}
+
+function fits(scanner: Scanner, report: unknown): boolean {
+  try {
+    recogniseReport(scanner, report);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function wrongReport(message: string): ServiceError {
+  return new ServiceError('validation_error', message, { details: [{ field: 'body', message }] });
+}
+
+function wrongParameter(message: string): ServiceError {
+  return new ServiceError('invalid_parameter', message, { details: [{ field: 'scanner', message }] });
+}

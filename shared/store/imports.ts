@@ -1,0 +1,209 @@
+import { type Attribution, authorName } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { notFound } from '#domain/errors.ts';
+import type { Scanner } from '#domain/vocabulary.ts';
+import { auditWrite } from './audit.ts';
+import { activeScanKey, assetKey, manifestKey, runKey, runRefKey, scanKey } from './keys.ts';
+import type { ManifestHead } from './manifests.ts';
+import type { RunRecord, RunRef, ScannerState } from './runs.ts';
+import { idempotencyWrite, type ScanRecord, scanItem } from './scans.ts';
+import { applied, NotApplied, type Table, type Write } from './table.ts';
+
+/** What is lost for this long is ended by the sweep. */
+const MAX_MINUTES = 60;
+
+export interface NewImport {
+  readonly ref: RunRef;
+  readonly branch: string | null;
+  readonly isDefault: boolean;
+  readonly reports: readonly { readonly scanner: Scanner; readonly count: number }[];
+  readonly idempotency: { readonly key: string; readonly request: string } | null;
+}
+
+/** A report that says what the last one said. */
+export interface UnchangedReport {
+  readonly scanner: Scanner;
+  readonly head: ManifestHead;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly digest: string;
+}
+
+export type ImportStore = ReturnType<typeof createImportStore>;
+
+/** Imports: scans that run nothing, so that they take no lock and none of the tier's capacity. */
+export function createImportStore(table: Table) {
+  return {
+    /**
+     * Accepts an import whose reports wait in the bucket.
+     * @throws ServiceError not_found @throws IdempotentReplay
+     */
+    async create(made: NewImport, attribution: Attribution): Promise<ScanRecord> {
+      const { orgId, scanId } = made.ref;
+      const scan = scanOf(made, attribution, { status: 'running', remaining: 1 });
+      const states = statesOf(made, () => ({ status: 'reported', result: null }), attribution.at);
+      await table.transact([
+        ...recordWrites(made, scan, runOf(made, states, 'running', attribution.at), attribution),
+        { Put: { Item: { ...activeScanKey(orgId, scanId), org_id: orgId, scan_id: scanId } } },
+      ]);
+      return { ...scan, counts: new Map() };
+    },
+
+    /**
+     * Accepts and completes an import that changes nothing: one transaction, conditional on the manifests
+     * still being what they were.
+     * @returns null where they are not @throws ServiceError not_found @throws IdempotentReplay
+     */
+    async completeUnchanged(
+      made: NewImport,
+      unchanged: readonly UnchangedReport[],
+      attribution: Attribution,
+    ): Promise<ScanRecord | null> {
+      const done = { status: 'completed', done: unchanged.length, remaining: 0 } as const;
+      const scan = { ...scanOf(made, attribution, done), finished_at: timestamp(attribution.at) };
+      const reportOf = new Map(unchanged.map((report) => [report.scanner, report]));
+      const states = statesOf(made, (scanner) => completed(reportOf.get(scanner)), attribution.at);
+      const counts = unchanged.flatMap((report) => Object.entries(report.counts));
+      const cells = Object.fromEntries(counts.map(([cell, count]) => [`c${cell}`, count]));
+      const run = { ...runOf(made, states, 'completed', attribution.at), finished_at: scan.finished_at };
+      const wrote = await applied(
+        table.transact([
+          ...recordWrites(made, { ...scan, ...cells }, run, attribution),
+          ...unchanged.map((report) => touchWrite(made, report, attribution.at)),
+        ]),
+      );
+      return wrote ? { ...scan, counts: new Map(counts) } : null;
+    },
+  };
+}
+
+function completed(report: UnchangedReport | undefined): Pick<ScannerState, 'status' | 'result'> {
+  if (!report) return { status: 'reported', result: null };
+  const { head, counts } = report;
+  const manifest = { chunks: head.chunks, count: head.count };
+  return {
+    status: 'completed',
+    result: { counts: { ...counts }, new_count: 0, resolved_count: 0, manifest },
+  };
+}
+
+/** The manifest's head with the scan that saw it last, while nobody is at work on it. */
+function touchWrite({ ref }: NewImport, { scanner, digest }: UnchangedReport, at: number): Write {
+  return {
+    Update: {
+      Key: manifestKey(ref.orgId, ref.assetId, scanner),
+      UpdateExpression: 'SET last_scan_id = :scan, last_run_at = :now, held_scan_id = :none',
+      ConditionExpression:
+        'digest = :digest AND (attribute_not_exists(lease_run) OR attribute_type(lease_run, :null) OR lease_until < :at)',
+      ExpressionAttributeValues: {
+        ':scan': ref.scanId,
+        ':now': timestamp(at),
+        ':none': null,
+        ':digest': digest,
+        ':null': 'NULL',
+        ':at': at,
+      },
+    },
+    otherwise: () => new NotApplied(),
+  };
+}
+
+function recordWrites(
+  made: NewImport,
+  scan: Omit<ScanRecord, 'counts'>,
+  run: RunRecord,
+  attribution: Attribution,
+): Write[] {
+  const { orgId, scanId, assetId, runId } = made.ref;
+  const branch = made.isDefault ? made.branch : null;
+  return [
+    ...(made.idempotency ? [idempotencyWrite(orgId, scanId, made.idempotency, attribution.at)] : []),
+    {
+      Put: { Item: { ...scanKey(orgId, scanId), ...scan }, ConditionExpression: 'attribute_not_exists(pk)' },
+    },
+    { Put: { Item: { ...runKey(orgId, scanId, assetId), ...run } } },
+    { Put: { Item: { ...runRefKey(orgId, runId), scan_id: scanId, asset_id: assetId } } },
+    {
+      Update: {
+        Key: assetKey(orgId, assetId),
+        UpdateExpression: `SET last_scan_at = :now${branch === null ? '' : ', default_branch = :branch'}`,
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: {
+          ':now': timestamp(attribution.at),
+          ...(branch !== null && { ':branch': branch }),
+        },
+      },
+      otherwise: () => notFound('asset'),
+    },
+    auditWrite(orgId, attribution, {
+      action: 'scan.import',
+      target: { type: 'scan', id: scanId },
+      changes: {
+        asset_id: { after: assetId },
+        branch: { after: made.branch },
+        reports: { after: made.reports },
+      },
+    }),
+  ];
+}
+
+function scanOf(
+  made: NewImport,
+  attribution: Attribution,
+  state: Pick<ScanRecord, 'status'> & Partial<ScanRecord>,
+): Omit<ScanRecord, 'counts'> {
+  const { orgId, scanId, assetId } = made.ref;
+  const scan = {
+    id: scanId,
+    scope: 'asset' as const,
+    targetId: assetId,
+    scanners: made.reports.map(({ scanner }) => scanner),
+    branch: made.branch,
+    trigger: 'import' as const,
+  };
+  return {
+    ...scanItem(orgId, scan, MAX_MINUTES, authorName(attribution.actor), attribution.at),
+    total: made.reports.length,
+    started_at: timestamp(attribution.at),
+    deadline_at: timestamp(attribution.at + MAX_MINUTES * 60_000),
+    ...state,
+  };
+}
+
+function statesOf(
+  made: NewImport,
+  stateOf: (scanner: Scanner) => Pick<ScannerState, 'status' | 'result'>,
+  at: number,
+): RunRecord['states'] {
+  const times = { started_at: timestamp(at), finished_at: timestamp(at), error: null };
+  return Object.fromEntries(
+    made.reports.map(({ scanner, count }) => [
+      scanner,
+      { ...times, finding_count: count, ...stateOf(scanner) },
+    ]),
+  );
+}
+
+function runOf(
+  { ref, branch, isDefault, reports }: NewImport,
+  states: RunRecord['states'],
+  status: RunRecord['status'],
+  at: number,
+): RunRecord {
+  return {
+    id: ref.runId,
+    scan_id: ref.scanId,
+    asset_id: ref.assetId,
+    status,
+    scanners: reports.map(({ scanner }) => scanner),
+    slots: 0,
+    branch,
+    default_branch: isDefault,
+    commit: null,
+    claim_hash: null,
+    states,
+    created_at: timestamp(at),
+    started_at: timestamp(at),
+    finished_at: null,
+    deadline_at: timestamp(at + MAX_MINUTES * 60_000),
+  };
+}

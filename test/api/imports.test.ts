@@ -1,0 +1,255 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { findings } from '#contract/operations/findings.ts';
+import { imports } from '#contract/operations/imports.ts';
+import { scans } from '#contract/operations/scans.ts';
+import { toOpaque } from '#domain/ids.ts';
+import { SCANNERS } from '#domain/vocabulary.ts';
+import { toSarif } from '#shared/export/sarif.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { request } from '#test/harness/http.ts';
+import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
+import { largeSarif, sarifLog } from '#test/harness/sarif.ts';
+import { awaitScan } from '#test/harness/scanning.ts';
+import { storedItems } from '#test/harness/stored-items.ts';
+
+const { listFindings, updateFinding, getFindingSummary } = findings.operations;
+let org: TestOrganization;
+beforeAll(async () => {
+  org = await createTestOrganization();
+});
+
+async function freshAsset(change: Parameters<typeof sampleAsset>[0] = {}): Promise<string> {
+  const asset = sampleAsset(change);
+  const store = createAssetStore(testTable(), createCounterStore(testTable(), 1));
+  await store.create(org.orgId, asset, testAttribution());
+  return toOpaque('asset', asset.id);
+}
+
+async function send(asset: string, report: unknown, query: Record<string, string> = {}, key?: string) {
+  return org.client.call(imports.operations.importFindings, {
+    params: { asset_id: asset },
+    query,
+    upload: new Uint8Array(gzipSync(JSON.stringify(report))),
+    headers: { 'content-type': 'application/gzip', ...(key && { 'idempotency-key': key }) },
+  });
+}
+const imported = async (asset: string, report: unknown, query: Record<string, string> = {}) =>
+  awaitScan(org, (await send(asset, report, query)).id);
+const list = async (asset: string, query: Record<string, string> = {}) =>
+  (
+    await org.client.call(listFindings, {
+      query: { asset_id: asset, per_page: 100, sort: 'created_at', ...query },
+    })
+  ).data;
+const statuses = async (asset: string) =>
+  Object.fromEntries((await list(asset)).map(({ location, status }) => [location.path, status]));
+const sample = (scanner: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../fixtures/reports/${scanner}.json`, import.meta.url), 'utf8'));
+
+describe('an import', () => {
+  it('is a complete run of its scanner: new, gone and coming back', async () => {
+    const asset = await freshAsset();
+    const two = sarifLog([
+      { path: 'a.ts', score: '9.1' },
+      { path: 'b.ts', level: 'error' },
+    ]);
+    const first = await imported(asset, two);
+    expect(first).toMatchObject({
+      status: 'completed',
+      trigger: 'import',
+      scanners: ['semgrep'],
+      new_count: 2,
+      resolved_count: 0,
+      finding_counts: { critical: 1, high: 1 },
+      progress: { total: 1, done: 1, failed: 0 },
+    });
+    expect((await list(asset, { sort: '-severity' })).map(({ severity }) => severity)).toEqual([
+      'critical',
+      'high',
+    ]);
+    expect(await list(asset)).toMatchObject([{ first_seen_scan_id: first.id }, { tool: null }]);
+    const second = await imported(asset, sarifLog([{ path: 'a.ts', score: '9.1' }, { path: 'c.ts' }]));
+    expect(second).toMatchObject({ new_count: 1, resolved_count: 1 });
+    expect(await statuses(asset)).toEqual({ 'a.ts': 'open', 'b.ts': 'resolved', 'c.ts': 'open' });
+    await imported(asset, two);
+    expect(await statuses(asset)).toEqual({ 'a.ts': 'open', 'b.ts': 'reopened', 'c.ts': 'resolved' });
+  });
+
+  it('of the same report changes nothing but who saw it last, and is done with at once', async () => {
+    const asset = await freshAsset();
+    const report = largeSarif(120);
+    await imported(asset, report);
+    const before = await list(asset);
+    const again = await send(asset, report);
+    expect(again).toMatchObject({ status: 'completed', new_count: 0, resolved_count: 0 });
+    const after = await list(asset);
+    expect(after).toEqual(before.map((one) => ({ ...one, last_seen_scan_id: again.id })));
+    const shown = await org.client.call(scans.operations.listScanFindings, { params: { scan_id: again.id } });
+    expect(shown.pagination.total).toBe(120);
+  });
+
+  it('brings what a scanner says anew, and keeps what people said', async () => {
+    const asset = await freshAsset();
+    await imported(asset, sarifLog([{ path: 'a.ts', score: '5.0', line: 3 }]));
+    const [held] = await list(asset);
+    const params = { finding_id: held?.id ?? '' };
+    await org.client.call(updateFinding, { params, body: { status: 'confirmed', notes: 'mine' } });
+    const scan = await imported(asset, sarifLog([{ path: 'a.ts', score: '9.5', line: 9 }]));
+    expect(scan).toMatchObject({ new_count: 0, resolved_count: 0 });
+    expect(await list(asset)).toMatchObject([
+      { id: held?.id, severity: 'critical', status: 'confirmed', notes: 'mine', location: { start_line: 9 } },
+    ]);
+    const summary = await org.client.call(getFindingSummary, { query: { asset_id: asset } });
+    expect(summary).toMatchObject({ total: 1, by_severity: { critical: 1, medium: 0 } });
+  });
+
+  it('reopens what a person resolved and is still reported, even where nothing else changed', async () => {
+    const asset = await freshAsset();
+    const report = sarifLog([{ path: 'a.ts' }, { path: 'b.ts' }]);
+    await imported(asset, report);
+    const [held] = await list(asset);
+    const params = { finding_id: held?.id ?? '' };
+    await org.client.call(updateFinding, { params, body: { status: 'resolved' } });
+    await imported(asset, report);
+    expect((await list(asset)).find(({ id }) => id === held?.id)).toMatchObject({ status: 'reopened' });
+    // The other way: what is absent but was opened by a person is resolved by the next run.
+    await imported(asset, sarifLog([{ path: 'b.ts' }]));
+    const gone = (await list(asset)).find(({ location }) => location.path === 'a.ts');
+    expect(gone?.status).toBe('resolved');
+    await org.client.call(updateFinding, {
+      params: { finding_id: gone?.id ?? '' },
+      body: { status: 'open' },
+    });
+    await imported(asset, sarifLog([{ path: 'b.ts' }]));
+    expect(await statuses(asset)).toMatchObject({ 'a.ts': 'resolved', 'b.ts': 'open' });
+  });
+
+  it('tells the tool of a foreign driver, and asks for the scanner where nothing tells it', async () => {
+    const asset = await freshAsset();
+    const codeql = sarifLog([{ path: 'a.ts' }], 'CodeQL');
+    const refused = await request('POST', `/api/assets/${asset}/findings/import`, {
+      key: org.accessToken,
+      body: codeql,
+    });
+    expect([refused.status, refused.body.error?.code]).toEqual([400, 'invalid_parameter']);
+    expect(refused.body.error?.message).toContain('CodeQL');
+    await imported(asset, codeql, { scanner: 'semgrep' });
+    expect(await list(asset)).toMatchObject([{ scanner: 'semgrep', tool: 'CodeQL' }]);
+  });
+
+  it.each(SCANNERS)('takes the JSON of %s, known by its shape', async (scanner) => {
+    const asset = await freshAsset();
+    const scan = await imported(asset, sample(scanner));
+    expect(scan).toMatchObject({ status: 'completed', scanners: [scanner] });
+    expect(scan.new_count).toBeGreaterThan(0);
+    expect((await list(asset)).length).toBe(scan.new_count);
+  });
+
+  it('keeps no secret, whatever the format', async () => {
+    const asset = await freshAsset();
+    const secret = 'AKIAQ3EGVE5XK7TTJ2LD';
+    await imported(asset, [
+      { RuleID: 'aws-access-token', File: 'a.env', StartLine: 1, Secret: secret, Match: `key=${secret}` },
+    ]);
+    await imported(
+      asset,
+      sarifLog([{ path: 'b.env', snippet: secret, text: `${secret} is a key` }], 'gitleaks'),
+      {},
+    );
+    await imported(
+      asset,
+      sarifLog([{ path: 'c.ts', snippet: `k = "${secret}"`, text: `hard-coded "${secret}"` }]),
+    );
+    expect(JSON.stringify(await list(asset))).not.toContain(secret);
+    expect(
+      JSON.stringify((await storedItems()).filter(({ pk }) => String(pk).includes(org.orgId))),
+    ).not.toContain(secret);
+  });
+
+  it('of another branch belongs to its scan alone', async () => {
+    const asset = await freshAsset({ default_branch: 'main' });
+    await imported(asset, sarifLog([{ path: 'a.ts' }]), { branch: 'main' });
+    const scan = await imported(asset, sarifLog([{ path: 'b.ts' }]), { branch: 'feature' });
+    expect(await statuses(asset)).toEqual({ 'a.ts': 'open' });
+    const own = await org.client.call(scans.operations.listScanFindings, { params: { scan_id: scan.id } });
+    expect(own.data).toMatchObject([{ location: { path: 'b.ts' } }]);
+  });
+
+  it('answers the same scan for the same Idempotency-Key', async () => {
+    const asset = await freshAsset();
+    const report = sarifLog([{ path: 'a.ts' }]);
+    const [one, two] = [
+      await send(asset, report, {}, `key ${asset}`),
+      await send(asset, report, {}, `key ${asset}`),
+    ];
+    expect(two.id).toBe(one.id);
+    await expect(send(asset, sarifLog([{ path: 'z.ts' }]), {}, `key ${asset}`)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  it('wait their turn: many at once leave what the last of them says, each finding once', async () => {
+    const asset = await freshAsset();
+    const logs = Array.from({ length: 6 }, (_, n) =>
+      sarifLog(Array.from({ length: 30 }, (__, index) => ({ path: `f${index}.ts`, line: n + 1 }))),
+    );
+    const sent = await Promise.all(logs.map((log) => send(asset, log)));
+    const ended = await Promise.all(sent.map(({ id }) => awaitScan(org, id)));
+    expect(ended.map(({ status }) => status)).toEqual(ended.map(() => 'completed'));
+    expect(ended.reduce((sum, { new_count }) => sum + new_count, 0)).toBe(30);
+    expect(await list(asset)).toHaveLength(30);
+  });
+
+  it('takes its own export back', async () => {
+    const asset = await freshAsset();
+    await imported(asset, sample('trivy'));
+    const shown = await list(asset);
+    const scan = await imported(await freshAsset(), toSarif(shown as never));
+    expect(scan).toMatchObject({ status: 'completed', new_count: shown.length });
+  });
+});
+
+describe('a report that can not be taken', () => {
+  const post = async (options: Parameters<typeof request>[2], query = '') => {
+    const asset = await freshAsset();
+    const answer = await request('POST', `/api/assets/${asset}/findings/import${query}`, {
+      key: org.accessToken,
+      ...options,
+    });
+    return [answer.status, answer.body.error?.code];
+  };
+  const log = sarifLog([{}]);
+
+  it.each([
+    ['no body', { text: '' }, 400, 'invalid_json'],
+    ['rubbish', { text: '{"runs": [' }, 400, 'invalid_json'],
+    ['another JSON', { body: { hello: 'world' } }, 400, 'invalid_parameter'],
+    ['an empty list', { body: [] }, 400, 'invalid_parameter'],
+    ['SARIF of another version', { body: { ...log, version: '1.0.0' } }, 400, 'validation_error'],
+    ['SARIF without runs', { body: { ...log, runs: [] } }, 400, 'validation_error'],
+    ['SARIF without a driver', { body: { ...log, runs: [{ results: [] }] } }, 400, 'validation_error'],
+  ])('is refused: %s', async (_, options, status, code) => {
+    expect(await post(options)).toEqual([status, code]);
+  });
+
+  it('is refused: another scanner than it is said to be of', async () => {
+    expect(await post({ body: sample('grype') }, '?scanner=trivy')).toEqual([400, 'validation_error']);
+    expect(await post({ body: log }, '?scanner=codeql')).toEqual([400, 'invalid_parameter']);
+    expect(await post({ body: log }, '?branch=-x')).toEqual([400, 'invalid_parameter']);
+  });
+
+  it('is refused: more than 4 MB, more than 25,000 results, gzip under the wrong type', async () => {
+    expect(await post({ text: ' '.repeat(4 * 1024 * 1024 + 1) })).toEqual([413, 'payload_too_large']);
+    const asset = await freshAsset();
+    const many = { ...log, runs: [{ ...log.runs[0], results: Array.from({ length: 25_001 }, () => ({})) }] };
+    await expect(send(asset, many)).rejects.toMatchObject({ code: 'validation_error' });
+    const zipped = gzipSync(JSON.stringify(log));
+    expect(
+      await post({ text: zipped.toString('latin1'), headers: { 'content-type': 'application/json' } }),
+    ).toEqual([400, 'invalid_json']);
+  });
+});
