@@ -10,16 +10,14 @@ import {
   type Position,
   wasCreatedInRange,
 } from './finding-order.ts';
-import { type FindingRecord, parseFinding } from './finding-record.ts';
 import { assetFindingsPartition, cveFindingsPartition, findingsPartition } from './keys.ts';
 import type { Table } from './table.ts';
 
-/** A finding of a page, with what its index told of it: that need not be asked for again. */
+/** A finding of a page, with what its index told of it: that is read with it in one request. */
 export interface Placed extends Position {
-  readonly assetId: string | null;
-  /** Undefined where the index does not tell. */
-  readonly cveId?: string | null;
-  readonly record: FindingRecord | null;
+  readonly assetId: string;
+  readonly cveId: string | null;
+  readonly record: null;
 }
 
 /** Which part of a list: by number, or from where the last page ended. */
@@ -29,17 +27,12 @@ export interface Window {
   readonly after: Position | null;
 }
 
-/** Up to here a page is read whole from the index; deeper ones read keys first. */
-const READ_WHOLE = 200;
-
 /** One run of keys in an index: a cell of the organization or of an asset, between two times. */
 interface Source {
   readonly index: 'gsi1' | 'gsi2';
   readonly partition: string;
   readonly cell: string;
   readonly count: number;
-  /** The asset that all of its findings are of. */
-  readonly assetId: string | null;
   /** Bounds of the sort key, both inclusive. */
   readonly from: string;
   readonly to: string;
@@ -53,11 +46,11 @@ export function createFindingPages(table: Table, counters: CounterStore) {
   async function matchingSources(orgId: string, filter: FindingFilter): Promise<Source[]> {
     if (!filter.assetIds) {
       const counts = await counters.readOrganization(orgId);
-      return sourcesIn('gsi1', findingsPartition(orgId), null, counts, filter);
+      return sourcesIn('gsi1', findingsPartition(orgId), counts, filter);
     }
     const all = await counters.readAssets(orgId, filter.assetIds);
     return filter.assetIds.flatMap((assetId, index) =>
-      sourcesIn('gsi2', assetFindingsPartition(orgId, assetId), assetId, all[index] ?? new Map(), filter),
+      sourcesIn('gsi2', assetFindingsPartition(orgId, assetId), all[index] ?? new Map(), filter),
     );
   }
 
@@ -70,27 +63,46 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     );
   }
 
-  /** Findings of a source in order of creation, at most `limit`. */
-  async function readSource(source: Source, newestFirst: boolean, limit: number): Promise<Placed[]> {
-    const whole = source.index === 'gsi1' && limit <= READ_WHOLE;
-    const query = {
-      ...rangeQuery(source),
-      ScanIndexForward: !newestFirst,
-      ...(!whole && { ProjectionExpression: `${source.index}sk` }),
-    };
-    const items = await table.queryFirst(query, limit);
-    return items.map((item) => ({
-      ...parsePosition(String(item[`${source.index}sk`])),
-      ...(source.index === 'gsi2' && { cveId: suffixOf(String(item.gsi2sk)) || null }),
-      assetId: source.assetId,
-      record: whole ? parseFinding(item) : null,
-    }));
+  /** Findings of a source in order of creation. */
+  async function readSource(
+    source: Source,
+    newestFirst: boolean,
+    { skip, take }: { skip: number; take: number },
+  ): Promise<Placed[]> {
+    const query = { ...rangeQuery(source), ScanIndexForward: !newestFirst };
+    // What is skipped is counted, which is a third of the work of reading it.
+    const start = skip > 0 ? await table.skip(query, skip) : undefined;
+    if (skip > 0 && !start) return [];
+    const items = await table.queryFirst(
+      { ...query, ProjectionExpression: `${source.index}sk`, ExclusiveStartKey: start },
+      take,
+    );
+    return items.map((item) => placedAt(String(item[`${source.index}sk`])));
+  }
+
+  /** Findings of several sources merged by time of creation: up to there each has to be read. */
+  async function readGroup(
+    group: readonly Source[],
+    sort: FindingSort,
+    { skip, take }: { skip: number; take: number },
+  ): Promise<Placed[]> {
+    const newestFirst = sort !== 'created_at';
+    const [only] = group;
+    if (only && group.length === 1) return readSource(only, newestFirst, { skip, take });
+    const lists = await Promise.all(
+      group.map((source) =>
+        readSource(source, newestFirst, { skip: 0, take: Math.min(skip + take, source.count) }),
+      ),
+    );
+    return lists
+      .flat()
+      .sort(bySort(sort))
+      .slice(skip, skip + take);
   }
 
   async function listByIndex(orgId: string, filter: FindingFilter, sort: FindingSort, window: Window) {
     const sources = await countExactly(await matchingSources(orgId, filter));
     const total = sources.reduce((sum, { count }) => sum + count, 0);
-    const newestFirst = sort !== 'created_at';
     const groups = groupsOf(sources, sort).map((group) => remainder(group, sort, window.after));
     const page: Placed[] = [];
     let toSkip = window.skip;
@@ -101,15 +113,11 @@ export function createFindingPages(table: Table, counters: CounterStore) {
         toSkip -= size;
         continue;
       }
-      const wanted = toSkip + window.take - page.length;
-      const lists = await Promise.all(
-        group.map((source) => readSource(source, newestFirst, Math.min(wanted, source.count))),
-      );
-      page.push(...lists.flat().sort(bySort(sort)).slice(toSkip, wanted));
+      page.push(...(await readGroup(group, sort, { skip: toSkip, take: window.take - page.length })));
       toSkip = 0;
       if (page.length >= window.take) break;
     }
-    return { placed: page.slice(0, window.take), total };
+    return { placed: page, total };
   }
 
   /** A CVE's findings are few: its keys are read whole, filtered and counted. */
@@ -127,7 +135,7 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     });
     const assets = filter.assetIds && new Set(filter.assetIds);
     const matching = items
-      .map((item) => ({ ...parsePosition(String(item.gsi3sk)), assetId: suffixOf(String(item.gsi3sk)) }))
+      .map((item) => ({ ...placedAt(String(item.gsi3sk)), cveId }))
       .filter(({ cell, createdAt }) => {
         const parsed = parseCell(cell);
         return matchesCell(parsed, filter) && wasCreatedInRange(parsed, createdAt, filter);
@@ -135,8 +143,7 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       .filter(({ assetId }) => !assets || assets.has(assetId))
       .sort(bySort(sort));
     const rest = after ? matching.filter((one) => bySort(sort)(after, one) < 0) : matching;
-    const placed = rest.slice(skip, skip + take).map((one) => ({ ...one, cveId, record: null }));
-    return { placed, total: matching.length };
+    return { placed: rest.slice(skip, skip + take), total: matching.length };
   }
 
   return {
@@ -158,7 +165,6 @@ export function createFindingPages(table: Table, counters: CounterStore) {
 function sourcesIn(
   index: Source['index'],
   partition: string,
-  assetId: string | null,
   counts: CellCounts,
   filter: FindingFilter,
 ): Source[] {
@@ -169,7 +175,7 @@ function sourcesIn(
     // Times sort as text; '~' sorts after every character of an id.
     const from = `${cell}#${range.from === -Infinity ? '' : timestamp(range.from)}`;
     const to = `${cell}#${range.to === Infinity ? '~' : `${timestamp(range.to)}~`}`;
-    return [{ index, partition, cell, count, assetId, from, to }];
+    return [{ index, partition, cell, count, from, to }];
   });
 }
 
@@ -223,12 +229,8 @@ function before(text: string): string {
   return `${text.slice(0, -1)}${String.fromCharCode(last - 1)}~`;
 }
 
-function parsePosition(sortKey: string): Position {
-  const [cell = '', createdAt = '', id = ''] = sortKey.split('#');
-  return { cell, createdAt, id };
-}
-
-/** What follows the position: the CVE in index 2, the asset in index 3. */
-function suffixOf(sortKey: string): string {
-  return sortKey.split('#')[3] ?? '';
+/** What an index key tells: cell, time, id, asset, CVE. */
+function placedAt(sortKey: string): Placed {
+  const [cell = '', createdAt = '', id = '', assetId = '', cveId = ''] = sortKey.split('#');
+  return { cell, createdAt, id, assetId, cveId: cveId || null, record: null };
 }

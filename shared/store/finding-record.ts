@@ -96,15 +96,17 @@ export function indexAttributes(
     'org_id' | 'asset_id' | 'severity' | 'status' | 'scanner' | 'created_at' | 'id' | 'cve_id'
   >,
 ) {
-  const position = `${cellKey(record)}#${record.created_at}#${record.id}`;
+  const place = [cellKey(record), record.created_at, record.id, record.asset_id, record.cve_id ?? ''].join(
+    '#',
+  );
   return {
     gsi1pk: findingsPartition(record.org_id),
-    gsi1sk: position,
+    gsi1sk: place,
     gsi2pk: assetFindingsPartition(record.org_id, record.asset_id),
-    gsi2sk: `${position}#${record.cve_id ?? ''}`,
+    gsi2sk: place,
     ...(record.cve_id && {
       gsi3pk: cveFindingsPartition(record.org_id, record.cve_id),
-      gsi3sk: `${position}#${record.asset_id}`,
+      gsi3sk: place,
     }),
   };
 }

@@ -1,0 +1,231 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ClientRequest } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { assets } from '#contract/operations/assets.ts';
+import { auth } from '#contract/operations/auth.ts';
+import { findings as contract } from '#contract/operations/findings.ts';
+import { imports } from '#contract/operations/imports.ts';
+import { scans } from '#contract/operations/scans.ts';
+import { toOpaque } from '#domain/ids.ts';
+import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import { type Client, createClient } from '#shared/client/client.ts';
+import { findingsPartition } from '#store/keys.ts';
+import { chunksOf } from '#store/table.ts';
+import { largeSarif } from '#test/harness/sarif.ts';
+import { median, spread } from './figures.ts';
+import { load } from './load.ts';
+
+const PASSWORD = 'a password for the bench';
+/** Findings of one import. */
+const REPORT = 10_000;
+const REIMPORTS = 7;
+const FILTER = 'severity=critical,high&status=open&sort=-severity';
+
+interface Bench {
+  readonly cloud: Awaited<ReturnType<typeof startEmbeddedCloud>>;
+  readonly client: Client;
+  readonly headers: Record<string, string>;
+  readonly orgId: string;
+}
+
+/** Imports, rescans, lists and triage at 10,000 and 100,000 findings in one organization. */
+export async function findings(): Promise<void> {
+  for (const size of [10_000]) await measure(size);
+}
+
+/** The same at 1,000,000: minutes of imports, hence apart. */
+export async function million(): Promise<void> {
+  for (const size of [10_000, 1_000_000]) await measure(size);
+}
+
+async function measure(size: number): Promise<void> {
+  const cloud = await startEmbeddedCloud({
+    port: 0,
+    inMemory: true,
+    adminPassword: PASSWORD,
+    env: { ASPM_RATE_LIMIT_FACTOR: '1000000', ASPM_DEFAULT_TIER: 'enterprise' },
+  });
+  try {
+    const { access_token } = await createClient({ url: cloud.url }).call(auth.operations.login, {
+      body: { email: cloud.admin.email, password: PASSWORD },
+    });
+    const client = createClient({ url: cloud.url, credential: access_token });
+    const me = await client.call(auth.operations.getCurrentUser);
+    const bench = {
+      cloud,
+      client,
+      headers: { authorization: `Bearer ${access_token}` },
+      orgId: me.org_id ?? '',
+    };
+    console.log(
+      `### ${size.toLocaleString('en')} findings, imported ${REPORT.toLocaleString('en')} at a time (store in memory)`,
+    );
+    const asset = await measureImports(bench, size);
+    await measureFloor(bench);
+    await measureReimport(bench, asset);
+    await measureReads(bench);
+    await measureTriage(bench);
+  } finally {
+    await cloud.stop();
+  }
+}
+
+async function addAsset({ client, orgId }: Bench, name: string): Promise<string> {
+  const body = { name, type: 'other' as const };
+  const made = await client.call(assets.operations.addRepository, { params: { org_id: orgId }, body });
+  return toOpaque('asset', made.id);
+}
+
+async function importReport(
+  { client }: Bench,
+  asset: string,
+  report: Uint8Array<ArrayBuffer>,
+): Promise<number> {
+  const began = performance.now();
+  let scan = await client.call(imports.operations.importFindings, {
+    params: { asset_id: asset },
+    upload: report,
+    headers: { 'content-type': 'application/gzip' },
+  });
+  while (scan.status === 'running' || scan.status === 'queued') {
+    await sleep(10);
+    scan = await client.call(scans.operations.getScan, { params: { scan_id: scan.id } });
+  }
+  if (scan.status !== 'completed') throw new Error(`The import ended ${scan.status}`);
+  return performance.now() - began;
+}
+
+const zipped = (seed: string) => new Uint8Array(gzipSync(JSON.stringify(largeSarif(REPORT, seed))));
+
+/** @returns the asset of the first import */
+async function measureImports(bench: Bench, size: number): Promise<string> {
+  const seconds: number[] = [];
+  const requests: number[] = [];
+  const ids: string[] = [];
+  for (let part = 0; part < size / REPORT; part += 1) {
+    const asset = await addAsset(bench, `asset ${part}`);
+    const report = zipped(String(part));
+    requests.push(
+      await storeRequests(bench, async () => seconds.push((await importReport(bench, asset, report)) / 1000)),
+    );
+    ids.push(asset);
+  }
+  console.log(
+    `  first import of ${REPORT} until processed: ${spread(seconds, 's', 2)}; the first one ${seconds[0]?.toFixed(2)} s`,
+  );
+  console.log(
+    `    store requests for 1,000 findings, polling included: ${(median(requests) / (REPORT / 1000)).toFixed(1)}`,
+  );
+  return ids[0] ?? '';
+}
+
+/** The same items once more, by nothing but transactions: what the store itself takes. */
+async function measureFloor({ cloud, orgId }: Bench): Promise<void> {
+  const client = new DynamoDBClient({
+    endpoint: cloud.endpoints.dynamodb,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  const document = DynamoDBDocumentClient.from(client);
+  const items: Record<string, unknown>[] = [];
+  let next: Record<string, unknown> | undefined;
+  do {
+    const page = await document.send(
+      new QueryCommand({
+        TableName: process.env.TABLE_NAME,
+        IndexName: 'gsi1',
+        KeyConditionExpression: 'gsi1pk = :pk',
+        ExpressionAttributeValues: { ':pk': findingsPartition(orgId) },
+        ExclusiveStartKey: next,
+      }),
+    );
+    items.push(...(page.Items ?? []));
+    next = page.LastEvaluatedKey;
+  } while (next && items.length < REPORT);
+  const copies = items.slice(0, REPORT).map((item) => ({
+    ...item,
+    pk: `FLOOR#${item.pk}`,
+    gsi1pk: 'FLOOR#1',
+    gsi2pk: 'FLOOR#2',
+  }));
+  const began = performance.now();
+  const waiting = chunksOf(copies, 97).values();
+  await Promise.all(
+    [1, 2].map(async () => {
+      for (const chunk of waiting)
+        await document.send(
+          new TransactWriteCommand({
+            TransactItems: chunk.map((Item) => ({ Put: { TableName: process.env.TABLE_NAME, Item } })),
+          }),
+        );
+    }),
+  );
+  console.log(
+    `    floor: the same ${copies.length} items by bare transactions: ${((performance.now() - began) / 1000).toFixed(2)} s`,
+  );
+  client.destroy();
+}
+
+async function measureReimport(bench: Bench, asset: string): Promise<void> {
+  const report = zipped('0');
+  const times: number[] = [];
+  const requests: number[] = [];
+  for (let run = 0; run < REIMPORTS; run += 1)
+    requests.push(
+      await storeRequests(bench, async () => times.push(await importReport(bench, asset, report))),
+    );
+  console.log(`  the same report again: ${spread(times, 'ms')}; store requests: median ${median(requests)}`);
+}
+
+async function measureReads({ cloud, client, headers }: Bench): Promise<void> {
+  const [finding] = (await client.call(contract.operations.listFindings, { query: { per_page: 1 } })).data;
+  const targets: [string, string][] = [
+    ['list, first page of 20', `/api/findings?${FILTER}`],
+    ['list, page 50', `/api/findings?${FILTER}&page=50`],
+    ['one finding', `/api/findings/${finding?.id}`],
+    ['summary', '/api/findings/summary'],
+  ];
+  for (const [name, path] of targets) {
+    const url = `${cloud.url}${path}`;
+    await load({ url, headers, connections: 1, requests: 100 });
+    const alone = await load({ url, headers, connections: 1, requests: 300 });
+    const many = await load({ url, headers, connections: 8, requests: 800 });
+    console.log(
+      `  ${name}: p50 alone ${median(alone.latencies).toFixed(1)} ms; 8 connections ${(800 / many.seconds).toFixed(0)} requests/s`,
+    );
+  }
+}
+
+async function measureTriage({ client }: Bench): Promise<void> {
+  const { data } = await client.call(contract.operations.listFindings, { query: { per_page: 100 } });
+  const times: number[] = [];
+  for (const status of ['confirmed', 'triaged'] as const) {
+    for (const { id } of data) {
+      const began = performance.now();
+      await client.call(contract.operations.updateFinding, { params: { finding_id: id }, body: { status } });
+      times.push(performance.now() - began);
+    }
+  }
+  console.log(`  patch of one finding: ${spread(times, 'ms', 1)}`);
+}
+
+/** Requests that the service makes to the store meanwhile. */
+async function storeRequests({ cloud }: Bench, work: () => Promise<unknown>): Promise<number> {
+  const { port } = new URL(cloud.endpoints.dynamodb);
+  let count = 0;
+  const onRequest = (message: unknown) => {
+    const { request } = message as { request: ClientRequest };
+    if (String(request.getHeader('host')).endsWith(`:${port}`)) count += 1;
+  };
+  subscribe('http.client.request.start', onRequest);
+  try {
+    await work();
+    return count;
+  } finally {
+    unsubscribe('http.client.request.start', onRequest);
+  }
+}
