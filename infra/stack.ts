@@ -38,7 +38,7 @@ export class AspmStack extends Stack {
     const reports = new ReportBucket(this, 'Reports', { key });
     const scanRequests = new WorkQueue(this, 'ScanRequests', { consumer: 'scan-planner' });
     const runDispatch = new WorkQueue(this, 'RunDispatch', { consumer: 'run-dispatcher' });
-    const deletions = new WorkQueue(this, 'OrganizationDeletions', { consumer: 'organization-deleter' });
+    const deletions = new WorkQueue(this, 'Deletions', { consumer: 'deleter' });
     const imports = new WorkQueue(this, 'Imports', { consumer: 'ingest-import' });
 
     const api = new Api(this, 'Api');
@@ -79,7 +79,7 @@ export class AspmStack extends Stack {
       queues: {
         'scan-requests': scanRequests.queue,
         'run-dispatch': runDispatch.queue,
-        'organization-deletions': deletions.queue,
+        deletions: deletions.queue,
         imports: imports.queue,
       },
       secrets,
@@ -91,7 +91,7 @@ export class AspmStack extends Stack {
     const batch = { batchSize: 10, reportBatchItemFailures: true };
     functions.get('scan-planner').addEventSource(new SqsEventSource(scanRequests.queue, batch));
     functions.get('run-dispatcher').addEventSource(new SqsEventSource(runDispatch.queue, batch));
-    functions.get('organization-deleter').addEventSource(new SqsEventSource(deletions.queue, batch));
+    functions.get('deleter').addEventSource(new SqsEventSource(deletions.queue, batch));
     // An import of 25,000 findings takes its time: one a batch, so that none waits behind another's.
     functions
       .get('ingest-import')
@@ -102,13 +102,19 @@ export class AspmStack extends Stack {
       targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
     });
 
+    new Rule(this, 'SuppressionClock', {
+      description: 'Reopens findings whose suppression has ended',
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new InvokeFunction(functions.get('suppression-clock'), { retryAttempts: 0 })],
+    });
+
     new Alarms(this, 'Alarms', {
       key,
       email: deployment.alarmEmail,
       deadLetters: {
         'scan-requests': scanRequests.deadLetters,
         'run-dispatch': runDispatch.deadLetters,
-        'organization-deletions': deletions.deadLetters,
+        deletions: deletions.deadLetters,
         imports: imports.deadLetters,
       },
       functions,

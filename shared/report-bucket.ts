@@ -62,11 +62,14 @@ export function createReportBucket(url: string) {
       if (answer.status === 404) return null;
       throw new Error(`The report bucket answered ${answer.status}`);
     },
-    /** Deletes the reports of an organization, 1,000 a page; false where the time was up before. */
-    async purge(orgId: string, keepGoing: () => boolean): Promise<boolean> {
+    /**
+     * Deletes reports, 1,000 a page; false where the time was up before.
+     * @param folder `<organization>/`, or `<organization>/<scan>/`
+     */
+    async purge(folder: `${string}/`, keepGoing: () => boolean): Promise<boolean> {
       const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
       while (keepGoing()) {
-        const listed = await client.fetch(`${url}?list-type=2&prefix=${encodeURIComponent(`raw/${orgId}/`)}`);
+        const listed = await client.fetch(`${url}?list-type=2&prefix=${encodeURIComponent(`raw/${folder}`)}`);
         if (!listed.ok) throw new Error(`The report bucket answered ${listed.status}`);
         // Our own keys: nothing in them needs unescaping.
         const keys = [...(await listed.text()).matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key]) => key);

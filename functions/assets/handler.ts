@@ -8,6 +8,7 @@ import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createProjectStore } from '#store/projects.ts';
+import { createRecordDeletions } from '#store/record-deletions.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
 import { assetOperations } from './operations.ts';
@@ -16,6 +17,7 @@ const config = readConfig([
   'TABLE_NAME',
   'COUNTER_LANES',
   'SCAN_QUEUE_URL',
+  'DELETION_QUEUE_URL',
   'SCANNERS',
   'ASPM_ALLOW_LOCAL_REPOSITORIES',
   'ASPM_ALLOW_PRIVATE_ADDRESSES',
@@ -23,8 +25,12 @@ const config = readConfig([
 const table = createTable(config.TABLE_NAME);
 const counters = createCounterStore(table, config.COUNTER_LANES);
 
+const store = createAssetStore(table, counters);
+
 export const handler = createHandler(assets, assetOperations, {
-  assets: createAssetStore(table, counters),
+  assets: store,
+  records: createRecordDeletions(table, store, counters),
+  deletions: createQueue(config.DELETION_QUEUE_URL),
   projects: createProjectStore(table, counters),
   organizations: createOrganizationStore(table),
   scans: createScanStore(table),

@@ -1,19 +1,26 @@
 import type { assets } from '#contract/operations/assets.ts';
 import { type Clock, timestamp } from '#domain/clock.ts';
 import { readClonePlace } from '#domain/clone-url.ts';
+import { toOpaque } from '#domain/ids.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
+import type { DeletionRequested } from '#events/deletions.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { HttpValidationError } from '#http/validation.ts';
 import { presentAsset, presentRepository } from '#shared/presenters/asset.ts';
 import { presentScan } from '#shared/presenters/scan.ts';
+import type { Queue } from '#shared/queue.ts';
+import { requestDeletion } from '#shared/request-deletion.ts';
 import { type SubmitDependencies, submitScan } from '#shared/scans/submit-scan.ts';
 import { type AssetRecord, placementIn, UNPLACED } from '#store/assets.ts';
 import type { CounterStore } from '#store/counters.ts';
+import type { RecordDeletions } from '#store/record-deletions.ts';
 
 export interface AssetDependencies extends SubmitDependencies {
   readonly counters: CounterStore;
+  readonly records: RecordDeletions;
+  readonly deletions: Queue<DeletionRequested>;
   readonly clock: Clock;
   /** What the deployment has: the default of an asset's scan. */
   readonly scanners: readonly Scanner[];
@@ -112,6 +119,17 @@ export const assetOperations: Implementations<typeof assets.operations, AssetDep
     const record = await assets.update(caller.orgId, held, change, attributionOf(input, clock));
     const [counts = NO_FINDINGS] = await counters.readAssets(caller.orgId, [record.id]);
     return presentAsset(record, counts);
+  },
+
+  async deleteAsset(input, { records, deletions, clock }) {
+    const { caller, params } = input;
+    await records.beginAsset(caller.orgId, params.asset_id, attributionOf(input, clock));
+    await requestDeletion(deletions, {
+      kind: 'asset',
+      org_id: caller.orgId,
+      asset_id: params.asset_id,
+    });
+    return { id: toOpaque('asset', params.asset_id), deleted: true };
   },
 
   async scanAsset(input, dependencies) {

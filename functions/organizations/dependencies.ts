@@ -1,7 +1,7 @@
 import type { Clock } from '#domain/clock.ts';
 import type { Ids } from '#domain/ids.ts';
 import type { Tier } from '#domain/vocabulary.ts';
-import type { OrganizationDeleted } from '#events/organizations.ts';
+import type { DeletionRequested } from '#events/deletions.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { AuditLogStore } from '#store/audit-log.ts';
 import type { GroupMemberStore } from '#store/group-members.ts';
@@ -19,7 +19,7 @@ export interface OrganizationDependencies {
   readonly groups: GroupMemberStore;
   readonly auditLog: AuditLogStore;
   readonly purge: OrganizationPurge;
-  readonly deletions: Queue<OrganizationDeleted>;
+  readonly deletions: Queue<DeletionRequested>;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Tier of a new organization. */

@@ -57,7 +57,7 @@ export const organizationOperations: Implementations<Operations, OrganizationDep
     const { purge, deletions, clock } = dependencies;
     const held = await requireOrganization(caller.orgId, dependencies);
     await purge.begin(held.id, held.slug, attributionOf(input, clock));
-    await deletions.send({ org_id: held.id }).catch((error: unknown) => {
+    await deletions.send({ kind: 'organization', org_id: held.id }).catch((error: unknown) => {
       logError('deletion not sent; the sweep will', error, { org_id: held.id });
     });
     return { id: held.id, deleted: true };

@@ -2,14 +2,19 @@ import type { scans } from '#contract/operations/scans.ts';
 import { summarize } from '#domain/cells.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
+import { toOpaque } from '#domain/ids.ts';
+import type { DeletionRequested } from '#events/deletions.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { pageOf } from '#http/paging.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import { presentRun, presentScan } from '#shared/presenters/scan.ts';
+import type { Queue } from '#shared/queue.ts';
+import { requestDeletion } from '#shared/request-deletion.ts';
 import { type SubmitDependencies, submitScan } from '#shared/scans/submit-scan.ts';
 import type { FindingStore } from '#store/findings.ts';
 import type { ManifestStore } from '#store/manifests.ts';
+import type { RecordDeletions } from '#store/record-deletions.ts';
 import type { RunStore } from '#store/runs.ts';
 import { countReported, listReported } from './scan-findings.ts';
 
@@ -17,6 +22,8 @@ export interface ScanDependencies extends SubmitDependencies {
   readonly runs: RunStore;
   readonly manifests: ManifestStore;
   readonly findings: FindingStore;
+  readonly records: RecordDeletions;
+  readonly deletions: Queue<DeletionRequested>;
   readonly clock: Clock;
 }
 
@@ -93,6 +100,14 @@ export const scanOperations: Implementations<typeof scans.operations, ScanDepend
     if (all.length === 0) await scans.require(caller.orgId, params.scan_id);
     const { slice, pagination } = pageOf(all, query.page, query.per_page);
     return { data: slice.map(presentRun), pagination };
+  },
+
+  async deleteScan(input, { scans, records, deletions, clock }) {
+    const { caller, params } = input;
+    const held = await scans.require(caller.orgId, params.scan_id);
+    await records.beginScan(caller.orgId, held, attributionOf(input, clock));
+    await requestDeletion(deletions, { kind: 'scan', org_id: caller.orgId, scan_id: held.id });
+    return { id: toOpaque('scan', held.id), deleted: true };
   },
 
   /** Ends the scan at once: what still runs is told to stop, and what it reports is no longer taken. */

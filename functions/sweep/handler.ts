@@ -1,10 +1,11 @@
 import { systemClock } from '#domain/clock.ts';
+import type { DeletionRequested } from '#events/deletions.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import { readConfig } from '#shared/config.ts';
 import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createManifestStore } from '#store/manifests.ts';
-import { createOrganizationPurge } from '#store/organization-purge.ts';
+import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
@@ -26,10 +27,10 @@ const dependencies = {
   scanRequests: createQueue<{ org_id: string; scan_id: string }>(config.SCAN_QUEUE_URL),
   dispatchRequests: createQueue<{ org_id: string }>(config.DISPATCH_QUEUE_URL),
   clock: systemClock,
-  purge: createOrganizationPurge(table),
+  listPendingDeletions: () => listPendingDeletions(table),
   manifests: createManifestStore(table),
   importRequests: createQueue<ImportRequested>(config.IMPORT_QUEUE_URL),
-  deletions: createQueue<{ org_id: string }>(config.DELETION_QUEUE_URL),
+  deletions: createQueue<DeletionRequested>(config.DELETION_QUEUE_URL),
 };
 
 export async function handler(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { OrganizationDeleted } from '#events/organizations.ts';
+import type { DeletionRequested } from '#events/deletions.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import { type FinishRunDependencies, finishRun } from '#functions/finish-run/finish-run.ts';
 import type { Executions } from '#shared/executions.ts';
@@ -6,14 +6,14 @@ import { logError, logWarning } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
 import type { ManifestStore } from '#store/manifests.ts';
-import type { OrganizationPurge } from '#store/organization-purge.ts';
+import type { PendingDeletion } from '#store/pending-deletions.ts';
 import type { RunRecord } from '#store/runs.ts';
 import type { ScanRecord } from '#store/scans.ts';
 
 export interface SweepDependencies extends FinishRunDependencies {
   readonly executions: Executions;
-  readonly purge: Pick<OrganizationPurge, 'listPending'>;
-  readonly deletions: Queue<OrganizationDeleted>;
+  readonly listPendingDeletions: () => Promise<PendingDeletion[]>;
+  readonly deletions: Queue<DeletionRequested>;
   readonly importRequests: Queue<ImportRequested>;
   readonly manifests: Pick<ManifestStore, 'isLeased'>;
 }
@@ -26,7 +26,7 @@ const PATIENCE = 30_000;
  * that a restart cut off, runs past their deadline. So every scan ends, and nothing stays locked.
  */
 export async function sweep(dependencies: SweepDependencies): Promise<void> {
-  for (const org_id of await dependencies.purge.listPending()) await dependencies.deletions.send({ org_id });
+  for (const pending of await dependencies.listPendingDeletions()) await dependencies.deletions.send(pending);
   for (const { orgId, scanId } of await dependencies.scans.listActive()) {
     try {
       await sweepScan(orgId, scanId, dependencies);

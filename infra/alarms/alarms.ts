@@ -38,6 +38,7 @@ const WATCHED: readonly FunctionName[] = [
   'ingest-import',
   'finish-run',
   'sweep',
+  'suppression-clock',
 ];
 
 /** What wakes somebody up; each alarm names the article of the runbook that says what to do. */

@@ -14,7 +14,7 @@ type TableAction =
 export interface Grants {
   /** Actions on the table and its indexes. There is no `Scan` (design 1). */
   readonly table: readonly TableAction[];
-  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'organization-deletions' | 'imports')[];
+  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'deletions' | 'imports')[];
   readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
   readonly reports: 'none' | 'read' | 'upload' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
@@ -61,7 +61,7 @@ export const FUNCTIONS = {
     memory: 1769,
     timeoutSeconds: API_SECONDS,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'ASPM_DEFAULT_TIER', 'DELETION_QUEUE_URL'],
-    may: { ...NOTHING, table: [...WRITE, 'BatchWriteItem'], send: ['organization-deletions'] },
+    may: { ...NOTHING, table: [...WRITE, 'BatchWriteItem'], send: ['deletions'] },
   },
   'api-keys': { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: WRITE } },
   projects: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
@@ -71,11 +71,12 @@ export const FUNCTIONS = {
       'TABLE_NAME',
       'COUNTER_LANES',
       'SCAN_QUEUE_URL',
+      'DELETION_QUEUE_URL',
       'SCANNERS',
       'ASPM_ALLOW_LOCAL_REPOSITORIES',
       'ASPM_ALLOW_PRIVATE_ADDRESSES',
     ],
-    may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
+    may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'deletions'] },
   },
   integrations: {
     ...api,
@@ -84,8 +85,8 @@ export const FUNCTIONS = {
   },
   scans: {
     ...api,
-    settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL'],
-    may: { ...NOTHING, table: WRITE, send: ['scan-requests'] },
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL', 'DELETION_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'deletions'] },
   },
   findings: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
   imports: {
@@ -171,16 +172,23 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
   },
-  'organization-deleter': {
+  deleter: {
     memory: 512,
     timeoutSeconds: 60,
-    settings: ['TABLE_NAME', 'DELETION_QUEUE_URL', 'REPORT_BUCKET_URL'],
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'DELETION_QUEUE_URL', 'REPORT_BUCKET_URL'],
     may: {
       ...NOTHING,
-      table: [...READ, 'BatchWriteItem', 'DeleteItem'],
-      send: ['organization-deletions'],
+      table: [...READ, 'BatchWriteItem', 'DeleteItem', 'UpdateItem'],
+      send: ['deletions'],
       reports: 'purge',
     },
+  },
+  'suppression-clock': {
+    memory: 512,
+    // Shorter than the minute to its next start.
+    timeoutSeconds: 55,
+    settings: ['TABLE_NAME', 'COUNTER_LANES'],
+    may: { ...NOTHING, table: WRITE },
   },
   sweep: {
     memory: 512,
@@ -197,7 +205,7 @@ export const FUNCTIONS = {
     may: {
       ...NOTHING,
       table: WRITE,
-      send: ['scan-requests', 'run-dispatch', 'organization-deletions', 'imports'],
+      send: ['scan-requests', 'run-dispatch', 'deletions', 'imports'],
       executions: ['stop', 'describe'],
     },
   },

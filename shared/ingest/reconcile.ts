@@ -129,7 +129,10 @@ async function keepManifest(
 }
 
 /** Conditions of every transaction: the lease is still ours, and the asset still where its findings are counted. */
-function writeScope({ ref, asset, scanner, holder }: IngestContext, { manifests }: IngestDependencies): WriteScope {
+function writeScope(
+  { ref, asset, scanner, holder }: IngestContext,
+  { manifests }: IngestDependencies,
+): WriteScope {
   const moved = () => new ManifestBusy('The asset was moved to another project meanwhile');
   return {
     orgId: ref.orgId,

@@ -142,19 +142,19 @@ export const ACCESS_PATTERNS = {
   findingsOfOrganization: {
     question: 'findings of an organization by severity, status, scanner and time',
     index: 'gsi1',
-    key: 'ORG#o#FINDINGS / cell#created#f',
+    key: 'ORG#o#FINDINGS / cell#created#f#a#cve',
     requests: 2,
   },
   findingsOfAsset: {
     question: 'findings of an asset (or of a project: its assets)',
     index: 'gsi2',
-    key: 'ORG#o#FINDINGS#a / cell#created#f',
+    key: 'ORG#o#FINDINGS#a / cell#created#f#a#cve',
     requests: 2,
   },
   findingsOfCve: {
     question: 'findings of a CVE',
     index: 'gsi3',
-    key: 'ORG#o#CVE#cve / cell#created#f#a',
+    key: 'ORG#o#CVE#cve / cell#created#f#a#cve',
     requests: 1,
   },
   countsOfOrganization: {
@@ -185,6 +185,24 @@ export const ACCESS_PATTERNS = {
     question: 'what an (asset, scanner) reported last',
     index: 'table',
     key: 'ORG#o#CHUNKS#a#scanner / hash',
+    requests: 1,
+  },
+  revisits: {
+    question: 'findings that a person decided otherwise than their scanner reports',
+    index: 'table',
+    key: 'ORG#o#REVISIT#a#scanner / f',
+    requests: 1,
+  },
+  suppressionEnds: {
+    question: 'suppressions of an hour that have ended, over all organizations',
+    index: 'table',
+    key: 'SUPPRESSIONENDS#hour / time#o#f',
+    requests: 1,
+  },
+  pendingDeletions: {
+    question: 'deletions of all organizations that have not ended (sweep)',
+    index: 'table',
+    key: 'DELETIONS / o#part',
     requests: 1,
   },
   branchFindings: {

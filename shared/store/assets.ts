@@ -250,6 +250,18 @@ export function assetPlaceCheck(
   };
 }
 
+/** Writes that take an asset away, and out of its project's count: where it is still as it was read. */
+export function assetRemovalWrites(orgId: string, asset: AssetRecord): Write[] {
+  const moved = () => new ServiceError('conflict', 'The asset was changed by someone else meanwhile');
+  const { ConditionCheck: place = { Key: assetKey(orgId, asset.id) } } = assetPlaceCheck(orgId, asset, moved);
+  return [
+    { Delete: place, otherwise: moved },
+    { Delete: { Key: placeKey(orgId, asset) } },
+    { Delete: { Key: assetEntryKey(orgId, asset.id) } },
+    ...projectIds(asset).map((id) => countWrite(orgId, id, 'asset_count', -1)),
+  ];
+}
+
 export function countedPlace(asset: Pick<AssetRecord, 'id'> & Placement) {
   return { assetId: asset.id, projectId: asset.project_id, subProjectId: asset.sub_project_id };
 }

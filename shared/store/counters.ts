@@ -65,6 +65,17 @@ export function createCounterStore(table: Table, lanes: number) {
       ];
     },
 
+    /** Writes that take an asset's counts away with it, where they are still as they were read. */
+    removeAssetWrites(orgId: string, place: CountedPlace, counts: CellCounts, version: number): Write[] {
+      const negative = new Map([...counts].map(([cell, count]) => [cell, -count]));
+      const partitions = [orgCountersPartition(orgId), ...projectPartitions(orgId, place)];
+      const { ConditionCheck: check, ...otherwise } = this.unchangedCheck(orgId, place.assetId, version);
+      return [
+        ...partitions.flatMap((partition) => addWrite(laneKey(partition, 0), negative)),
+        { ...(check && { Delete: check }), ...otherwise },
+      ];
+    },
+
     /** An asset's counts with their version, for `unchangedCheck`; one request. */
     async readAssetVersion(orgId: string, assetId: string): Promise<{ counts: CellCounts; version: number }> {
       const item = await table.get(assetCountersKey(orgId, assetId));

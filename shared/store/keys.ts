@@ -187,9 +187,10 @@ export const manifestChunkKey = (orgId: string, assetId: string, scanner: Scanne
   sk: hash,
 });
 
-/** Organizations whose deletion was accepted and has not ended. */
-export const DELETED_ORGS = 'DELETEDORGS';
-export const deletedOrgKey = (orgId: string): Key => ({ pk: DELETED_ORGS, sk: orgId });
+/** Deletions that were accepted and have not ended, over all organizations. */
+export const DELETIONS = 'DELETIONS';
+/** @param part `asset#<id>` or `scan#<id>`; empty: the whole organization */
+export const deletionKey = (orgId: string, part = ''): Key => ({ pk: DELETIONS, sk: `${orgId}#${part}` });
 export const ratePartition = (pool: string): string => `RATE#${pool}`;
 
 /** Partitions that an organization has once: what its deletion empties without looking inside. */

@@ -3,13 +3,14 @@ import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
+import { suppressionEndsOf } from './finding-purge.ts';
 import {
   activeScanKey,
   assetEntriesPartition,
   branchFindingsPartition,
   chunksPartition,
-  DELETED_ORGS,
-  deletedOrgKey,
+  DELETIONS,
+  deletionKey,
   findingsPartition,
   groupMembersPartition,
   keyHandleKey,
@@ -18,6 +19,7 @@ import {
   projectCountersPartition,
   projectNamesPartition,
   ratePartition,
+  revisitPartition,
   runsPartition,
   scansPartition,
   singlePartitions,
@@ -25,13 +27,8 @@ import {
   userKey,
   userOrgKey,
 } from './keys.ts';
-import type { Item, Key, Table } from './table.ts';
-
-/** Items looked at before the time is looked at again. */
-const PAGE = 200;
-
-/** Says when to stop for now: a step that was cut off goes on where it was, because what it did is gone. */
-export type KeepGoing = () => boolean;
+import { createPurging, type KeepGoing, keyOf } from './purging.ts';
+import type { Item, Table } from './table.ts';
 
 export type OrganizationPurge = ReturnType<typeof createOrganizationPurge>;
 
@@ -40,31 +37,15 @@ export type OrganizationPurge = ReturnType<typeof createOrganizationPurge>;
  * partitions go before the record that leads to them, so that whatever is left can still be found.
  */
 export function createOrganizationPurge(table: Table) {
-  /** Empties a partition; false where the time was up before. */
-  async function empty(pk: string, keepGoing: KeepGoing): Promise<boolean> {
-    return eachPage({ pk, prefix: '' }, keepGoing, async (items) => table.deleteAll(items.map(keyOf)));
-  }
+  const purging = createPurging(table);
+  const { empty } = purging;
 
-  /** Takes page after page of what is there until nothing is; `remove` must delete what it is given. */
-  async function eachPage(
+  /** The organization's own item is the last of its partition to go. */
+  const eachPage = (
     from: { pk: string; prefix: string },
     keepGoing: KeepGoing,
     remove: (items: Item[]) => Promise<void>,
-  ): Promise<boolean> {
-    while (keepGoing()) {
-      const { items } = await table.queryPage({
-        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
-        ExpressionAttributeValues: { ':pk': from.pk, ':prefix': from.prefix },
-        ConsistentRead: true,
-        Limit: PAGE,
-      });
-      // The organization's own item is the last of its partition to go.
-      const rest = items.filter((item) => item.sk !== 'ORG');
-      if (rest.length === 0) return true;
-      await remove(rest);
-    }
-    return false;
-  }
+  ) => purging.eachPage(from, keepGoing, remove, (item) => item.sk === 'ORG');
 
   /** Records with partitions of their own: these are emptied first. */
   async function eachWithParts(
@@ -85,21 +66,6 @@ export function createOrganizationPurge(table: Table) {
       },
     );
     return done && complete;
-  }
-
-  async function purgeFindings(orgId: string, keepGoing: KeepGoing): Promise<boolean> {
-    while (keepGoing()) {
-      const { items } = await table.queryPage({
-        IndexName: 'gsi1',
-        KeyConditionExpression: 'gsi1pk = :partition',
-        ExpressionAttributeValues: { ':partition': findingsPartition(orgId) },
-        ProjectionExpression: 'pk, sk',
-        Limit: PAGE,
-      });
-      if (items.length === 0) return true;
-      await table.deleteAll(items.map(keyOf));
-    }
-    return false;
   }
 
   /** A member's way in, and the sessions that work in the organization. */
@@ -132,7 +98,7 @@ export function createOrganizationPurge(table: Table) {
           otherwise: () => notFound('organization'),
         },
         { Delete: { Key: slugKey(slug) } },
-        { Put: { Item: { ...deletedOrgKey(orgId), org_id: orgId } } },
+        { Put: { Item: { ...deletionKey(orgId), kind: 'organization', org_id: orgId } } },
       ]);
       // From the next request on its tier is read anew, and is not found.
       await empty(ratePartition(orgId), () => true);
@@ -162,11 +128,14 @@ export function createOrganizationPurge(table: Table) {
             },
             keepGoing,
           ),
-        () => purgeFindings(orgId, keepGoing),
+        () =>
+          purging.eachIndexed('gsi1', findingsPartition(orgId), keepGoing, (keys) =>
+            suppressionEndsOf(table, keys),
+          ),
         () =>
           eachWithParts(
             { pk: assetEntriesPartition(orgId), prefix: '' },
-            (item) => SCANNERS.map((scanner) => chunksPartition(orgId, z.string().parse(item.sk), scanner)),
+            (item) => scannerPartitions(orgId, z.string().parse(item.sk)),
             keepGoing,
           ),
         () =>
@@ -189,27 +158,24 @@ export function createOrganizationPurge(table: Table) {
             keepGoing,
           ),
         ...singlePartitions(orgId).map((pk) => () => empty(pk, keepGoing)),
-        () => empty(own, keepGoing),
+        () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}asset#`),
+        () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}scan#`),
+        () =>
+          eachPage({ pk: own, prefix: '' }, keepGoing, async (items) => table.deleteAll(items.map(keyOf))),
       ];
       for (const step of steps) if (!(await step())) return false;
-      await table.deleteAll([orgKey(orgId), deletedOrgKey(orgId)]);
+      await table.deleteAll([orgKey(orgId), deletionKey(orgId)]);
       return true;
-    },
-
-    /** For the sweep: deletions that have not ended. */
-    async listPending(): Promise<string[]> {
-      const items = await table.queryAll({
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': DELETED_ORGS },
-        ConsistentRead: true,
-      });
-      return items.map((item) => z.string().parse(item.sk));
     },
   };
 }
 
-function keyOf(item: Item): Key {
-  return z.object({ pk: z.string(), sk: z.string() }).parse(item);
+/** What an asset has by scanner: chunks of manifests, and marks. */
+export function scannerPartitions(orgId: string, assetId: string): string[] {
+  return SCANNERS.flatMap((scanner) => [
+    chunksPartition(orgId, assetId, scanner),
+    revisitPartition(orgId, assetId, scanner),
+  ]);
 }
 
 function suffix(item: Item, prefix: string): string {

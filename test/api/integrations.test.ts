@@ -373,8 +373,7 @@ describe('bad integrations', () => {
       ids: createIds(systemClock),
     };
     const body = { ...webhook(url), config: { ...hook, url } };
-    const input = { ...asAdmin(), params: inOrg(), query: undefined,
-      upload: undefined, body };
+    const input = { ...asAdmin(), params: inOrg(), query: undefined, upload: undefined, body };
     const strict = { ...stores, allowPrivateAddresses: false };
     const detail = [expect.objectContaining({ loc: ['body', 'config', 'url'] })];
     await expect(integrationOperations.createIntegration(input, strict)).rejects.toMatchObject({ detail });

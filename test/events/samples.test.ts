@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { OrganizationDeleted } from '#events/organizations.ts';
+import { DeletionRequested } from '#events/deletions.ts';
 import * as pipeline from '#events/pipeline.ts';
 
 const FOLDER = new URL('../../events/samples/', import.meta.url);
@@ -11,7 +11,7 @@ const SCHEMAS = {
   'ingest-step.json': pipeline.IngestStep,
   'import-requested.json': pipeline.ImportRequested,
   'finish-run-step.json': pipeline.FinishRunStep,
-  'organization-deleted.json': OrganizationDeleted,
+  'deletion-requested.json': DeletionRequested,
 };
 
 describe('samples of what travels', () => {

@@ -86,7 +86,10 @@ async function reportedRun(content: unknown, defaultBranch = true): Promise<RunR
     },
   ]);
   const body = gzipSync(JSON.stringify(content));
-  const { url, headers } = await bucket.presignUpload({ ...ref, scanner: 'gitleaks', format: 'native' }, body.length);
+  const { url, headers } = await bucket.presignUpload(
+    { ...ref, scanner: 'gitleaks', format: 'native' },
+    body.length,
+  );
   expect((await fetch(url, { method: 'PUT', headers, body })).status).toBe(200);
   await stores.runs.scannerReported(ref, 'gitleaks', 0, clock.at);
   return ref;
@@ -101,7 +104,14 @@ function createTestBucket() {
 
 const ingest = (ref: RunRef) =>
   ingestReport(
-    { org_id: ref.orgId, scan_id: ref.scanId, asset_id: ref.assetId, run_id: ref.runId, scanner: 'gitleaks', format: 'native' },
+    {
+      org_id: ref.orgId,
+      scan_id: ref.scanId,
+      asset_id: ref.assetId,
+      run_id: ref.runId,
+      scanner: 'gitleaks',
+      format: 'native',
+    },
     { ...stores, bucket },
   );
 

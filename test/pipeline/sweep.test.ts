@@ -55,7 +55,7 @@ beforeEach(async () => {
         sent.dispatches += 1;
       },
     },
-    purge: { listPending: async () => [] },
+    listPendingDeletions: async () => [],
     deletions: { send: async () => {} },
     manifests: createManifestStore(table),
     importRequests: { send: async ({ scan_id }) => void sent.imports.push(scan_id) },

@@ -12,11 +12,13 @@ import { createFindingStore } from '#store/findings.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
+import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createSessionStore } from '#store/sessions.ts';
+import { createSuppressionEndStore } from '#store/suppression-ends.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
@@ -245,6 +247,18 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
   manifestChunks: {
     ask: () => stores.manifests.readEntries(org.orgId, asset.id, 'semgrep', chunks),
     expected: () => [expect.objectContaining({ id: finding.id, severity: 'high' })],
+  },
+  revisits: {
+    ask: () => stores.manifests.listRevisits(org.orgId, asset.id, 'semgrep'),
+    expected: () => [],
+  },
+  suppressionEnds: {
+    ask: () => createSuppressionEndStore(table).listEnded(1, 2 * 3_600_000, 10),
+    expected: () => [],
+  },
+  pendingDeletions: {
+    ask: () => listPendingDeletions(table),
+    expected: () => expect.any(Array),
   },
   branchFindings: {
     ask: () => stores.findings.listBranchFindings(org.orgId, ids.scan),

@@ -3,6 +3,7 @@ import { SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
 import {
   BranchName,
+  deletedOf,
   listOf,
   opaqueIdInput,
   optionalPageQuery,
@@ -103,6 +104,17 @@ export const assets = declareGroup('assets', {
       default_branch: BranchName.nullish(),
     }),
     response: { status: 200, schema: Asset },
+    errors: ['conflict'],
+  },
+  deleteAsset: {
+    family: 'B',
+    method: 'DELETE',
+    path: '/api/assets/{asset_id}',
+    summary: 'Delete an asset; its findings and scans go in the background',
+    permission: 'projects:write',
+    addition: true,
+    params: assetParams,
+    response: { status: 200, schema: deletedOf('asset') },
     errors: ['conflict'],
   },
   scanAsset: {

@@ -2,7 +2,14 @@ import * as z from 'zod';
 import { fromOpaque, ID_PREFIXES } from '#domain/ids.ts';
 import { SCAN_STATUSES, SCANNERS, SCOPES, type Scope, SEVERITIES } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { BranchName, commaSeparated, listOf, opaqueIdInput, pageQuery } from '../schemas/common.ts';
+import {
+  BranchName,
+  commaSeparated,
+  deletedOf,
+  listOf,
+  opaqueIdInput,
+  pageQuery,
+} from '../schemas/common.ts';
 import { Finding, FindingSummary, Scan, ScanRun } from '../schemas/records.ts';
 
 /** The UUID of a scan's target, which is of the kind that its scope says; null for an organization's. */
@@ -101,6 +108,16 @@ export const scans = declareGroup('scans', {
     query: z.object(pageQuery),
     response: { status: 200, schema: listOf(ScanRun) },
     errors: [],
+  },
+  deleteScan: {
+    family: 'B',
+    method: 'DELETE',
+    path: '/api/scans/{scan_id}',
+    summary: 'Delete a scan that has ended, with its reports; findings stay, being the asset’s',
+    permission: 'scans:write',
+    params: scanParams,
+    response: { status: 200, schema: deletedOf('scan') },
+    errors: ['conflict'],
   },
   cancelScan: {
     family: 'B',

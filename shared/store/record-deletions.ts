@@ -1,0 +1,179 @@
+import * as z from 'zod';
+import type { Attribution } from '#domain/actor.ts';
+import { timestamp } from '#domain/clock.ts';
+import { notFound, ServiceError } from '#domain/errors.ts';
+import { SCANNERS } from '#domain/vocabulary.ts';
+import { type AssetStore, assetRemovalWrites, countedPlace } from './assets.ts';
+import { auditWrite } from './audit.ts';
+import type { CounterStore } from './counters.ts';
+import { suppressionEndsOf } from './finding-purge.ts';
+import {
+  assetFindingsPartition,
+  branchFindingsPartition,
+  deletionKey,
+  manifestKey,
+  runRefKey,
+  runsPartition,
+  scanKey,
+  scansPartition,
+} from './keys.ts';
+import { scannerPartitions } from './organization-purge.ts';
+import { createPurging, type KeepGoing, keyOf } from './purging.ts';
+import type { ScanRecord } from './scans.ts';
+import type { Table } from './table.ts';
+
+/** How often a deletion is tried again because findings of the asset were being written. */
+const ATTEMPTS = 8;
+
+/** `more`: the time was up. `later`: nothing is left to be seen, but an index may lag, or a scan still runs. */
+export type DeletionProgress = 'more' | 'later' | 'done';
+
+export type RecordDeletions = ReturnType<typeof createRecordDeletions>;
+
+/**
+ * Deleting assets and scans: accepted at once, in one transaction with the counters, and carried out in
+ * the background in bounded batches.
+ */
+export function createRecordDeletions(table: Table, assets: AssetStore, counters: CounterStore) {
+  const purging = createPurging(table);
+
+  /** What belongs to a scan alone. */
+  async function emptyScan(orgId: string, scanId: string, keepGoing: KeepGoing): Promise<boolean> {
+    const runs = { pk: runsPartition(orgId, scanId), prefix: '' };
+    return (
+      (await purging.empty(branchFindingsPartition(orgId, scanId), keepGoing)) &&
+      (await purging.eachPage(runs, keepGoing, async (items) => {
+        const refs = items.map((item) => runRefKey(orgId, z.string().parse(item.id)));
+        await table.deleteAll([...refs, ...items.map(keyOf)]);
+      }))
+    );
+  }
+
+  /** Scans of an asset alone; `running`: that one has not ended yet, and goes with a later look. */
+  async function listOwnScans(orgId: string, assetId: string) {
+    const items = await table.queryAll({
+      KeyConditionExpression: 'pk = :pk',
+      FilterExpression: '#scope = :asset AND target_id = :id',
+      ProjectionExpression: 'sk, #status',
+      ExpressionAttributeNames: { '#scope': 'scope', '#status': 'status' },
+      ExpressionAttributeValues: { ':pk': scansPartition(orgId), ':asset': 'asset', ':id': assetId },
+      ConsistentRead: true,
+    });
+    return items.map((item) => ({
+      id: z.string().parse(item.sk),
+      running: item.status === 'running' || item.status === 'queued',
+    }));
+  }
+
+  /** One look finds nothing, and so must another one a while later: real indexes lag behind the table. */
+  async function confirmEmpty(orgId: string, part: string, now: number): Promise<DeletionProgress> {
+    const seen = await table.update({
+      Key: deletionKey(orgId, part),
+      UpdateExpression: 'SET emptied_at = if_not_exists(emptied_at, :now)',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeValues: { ':now': timestamp(now) },
+      ReturnValues: 'ALL_NEW',
+    });
+    if (!seen) return 'done';
+    if (now - Date.parse(z.string().parse(seen.emptied_at)) < 30_000) return 'later';
+    await table.deleteAll([deletionKey(orgId, part)]);
+    return 'done';
+  }
+
+  return {
+    /**
+     * Takes the asset away from now on, with all that it counts for.
+     * @throws ServiceError not_found, conflict (findings of it are being written all the time)
+     */
+    async beginAsset(orgId: string, assetId: string, attribution: Attribution): Promise<void> {
+      for (let attempt = 1; ; attempt += 1) {
+        const [asset, { counts, version }] = await Promise.all([
+          assets.require(orgId, assetId),
+          counters.readAssetVersion(orgId, assetId),
+        ]);
+        try {
+          await table.transact([
+            ...assetRemovalWrites(orgId, asset),
+            ...counters.removeAssetWrites(orgId, countedPlace(asset), counts, version),
+            {
+              Put: {
+                Item: {
+                  ...deletionKey(orgId, `asset#${assetId}`),
+                  kind: 'asset',
+                  org_id: orgId,
+                  asset_id: assetId,
+                },
+              },
+            },
+            auditWrite(orgId, attribution, {
+              action: 'asset.delete',
+              target: { type: 'asset', id: assetId },
+              changes: { name: { before: asset.name }, project_id: { before: asset.project_id } },
+            }),
+          ]);
+          return;
+        } catch (error) {
+          const moved = error instanceof ServiceError && error.code === 'conflict';
+          if (!moved || attempt === ATTEMPTS) throw error;
+        }
+      }
+    },
+
+    /** Goes on with the deletion of an asset's findings, manifests and scans. */
+    async continueAsset(
+      orgId: string,
+      assetId: string,
+      now: number,
+      keepGoing: KeepGoing,
+      purgeReports: (scanId: string) => Promise<boolean>,
+    ): Promise<DeletionProgress> {
+      const findings = await purging.eachIndexed(
+        'gsi2',
+        assetFindingsPartition(orgId, assetId),
+        keepGoing,
+        (keys) => suppressionEndsOf(table, keys),
+      );
+      if (!findings) return 'more';
+      const own = await listOwnScans(orgId, assetId);
+      for (const { id, running } of own) {
+        if (running) continue;
+        if (!(await purgeReports(id)) || !(await emptyScan(orgId, id, keepGoing))) return 'more';
+        await table.deleteAll([scanKey(orgId, id)]);
+      }
+      for (const pk of scannerPartitions(orgId, assetId))
+        if (!(await purging.empty(pk, keepGoing))) return 'more';
+      await table.deleteAll(SCANNERS.map((scanner) => manifestKey(orgId, assetId, scanner)));
+      if (own.some(({ running }) => running)) return 'later';
+      return confirmEmpty(orgId, `asset#${assetId}`, now);
+    },
+
+    /** Takes a scan that has ended away from now on. @throws ServiceError conflict, not_found */
+    async beginScan(orgId: string, scan: ScanRecord, attribution: Attribution): Promise<void> {
+      const running = () => new ServiceError('conflict', 'The scan has not ended: cancel it first');
+      if (scan.status === 'queued' || scan.status === 'running') throw running();
+      await table.transact([
+        {
+          Delete: { Key: scanKey(orgId, scan.id), ConditionExpression: 'attribute_exists(pk)' },
+          otherwise: () => notFound('scan'),
+        },
+        {
+          Put: {
+            Item: { ...deletionKey(orgId, `scan#${scan.id}`), kind: 'scan', org_id: orgId, scan_id: scan.id },
+          },
+        },
+        auditWrite(orgId, attribution, {
+          action: 'scan.delete',
+          target: { type: 'scan', id: scan.id },
+          changes: { scope: { before: scan.scope }, status: { before: scan.status } },
+        }),
+      ]);
+    },
+
+    /** Goes on with the deletion of what belongs to a scan alone. Its findings are the asset's, and stay. */
+    async continueScan(orgId: string, scanId: string, keepGoing: KeepGoing): Promise<DeletionProgress> {
+      if (!(await emptyScan(orgId, scanId, keepGoing))) return 'more';
+      await table.deleteAll([deletionKey(orgId, `scan#${scanId}`)]);
+      return 'done';
+    },
+  };
+}
