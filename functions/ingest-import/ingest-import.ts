@@ -10,7 +10,7 @@ export interface IngestImportDependencies extends IngestDependencies, FinishRunD
 }
 
 /** Another run of the same asset and scanner is at work: this import comes again after so many seconds. */
-const TURN_SECONDS = 2;
+const TURN_SECONDS = 1;
 
 /**
  * Ingests the reports of an import, one scanner after the other, and ends its run and scan. Safe to
