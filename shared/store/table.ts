@@ -42,6 +42,14 @@ export type Table = ReturnType<typeof createTable>;
 export function createTable(name: string, client: DynamoDBClient = new DynamoDBClient({ maxAttempts: 4 })) {
   // Nobody reads what these two prepare, and they are a third of what a call costs besides the network.
   for (const step of ['loggerMiddleware', 'getUserAgentMiddleware']) client.middlewareStack.remove(step);
+  // Throttled in spite of the client's own attempts: a 503 that says when to come back, not a 500.
+  client.middlewareStack.add(
+    (next) => (args) =>
+      next(args).catch((error: unknown) => {
+        throw isBusy(error) ? busy(error) : error;
+      }),
+    { step: 'initialize', name: 'tellBusy', priority: 'high', override: true },
+  );
   const document = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 
   async function get(key: Key, options: { eventually?: boolean } = {}): Promise<Item | null> {
@@ -252,13 +260,28 @@ function transientOnly(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).every((reason) => TRANSIENT.has(reason.Code ?? 'None'));
 }
 
+const BUSY = new Set([
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'RequestLimitExceeded',
+  'InternalServerError',
+  'ServiceUnavailable',
+]);
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && BUSY.has(error.name);
+}
+
+function busy(cause: unknown): ServiceError {
+  return new ServiceError('service_unavailable', 'The store is busy; retry after 30 seconds', {
+    retryAfter: 30,
+    cause,
+  });
+}
+
 /** Full jitter: up to 20 ms, doubling to 640 ms; six attempts take at most about 1.3 s. */
 async function backOff(attempt: number, exhausted: boolean, cause?: unknown): Promise<void> {
-  if (exhausted)
-    throw new ServiceError('service_unavailable', 'The store is busy; retry after 30 seconds', {
-      retryAfter: 30,
-      cause,
-    });
+  if (exhausted) throw busy(cause);
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** attempt));
 }
 
