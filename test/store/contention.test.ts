@@ -27,17 +27,19 @@ const samples = (orgId: string, assetId: string, count: number): FindingRecord[]
   Array.from({ length: count }, () => sampleFinding(orgId, assetId));
 const total = async (orgId: string) => (await findings.listIds(orgId, {}, '-severity', 0, 100)).total;
 
-/** Every so many-th transaction meets a conflict, in a pattern that is the same each time. */
-function conflicts(pattern: (transaction: number) => boolean) {
-  let transaction = 0;
+/** Transactions meet a conflict as long as the pattern says so of the attempt; each is told by its first item. */
+function conflicts(pattern: (attempt: number) => boolean) {
+  const attempts = new Map<string, number>();
   const lanes: string[] = [];
   const fault = ({ command, input }: StoreRequest) => {
     if (command !== 'TransactWriteItemsCommand') return undefined;
     const items = input.TransactItems as { Update?: { Key: { sk: unknown } } }[];
     const lane = items.find(({ Update }) => JSON.stringify(Update?.Key ?? '').includes('LANE#'));
     if (lane) lanes.push(JSON.stringify(lane.Update?.Key.sk));
-    transaction += 1;
-    return pattern(transaction) ? transactionConflict(items.length) : undefined;
+    const name = JSON.stringify(items[0]).slice(0, 200);
+    const attempt = (attempts.get(name) ?? 0) + 1;
+    attempts.set(name, attempt);
+    return pattern(attempt) ? transactionConflict(items.length) : undefined;
   };
   return { fault, lanes };
 }
@@ -45,7 +47,7 @@ function conflicts(pattern: (transaction: number) => boolean) {
 describe('contention of the real store', () => {
   it('is met by trying again, and counts nothing twice', async () => {
     const { orgId, asset, scope } = await fresh();
-    const { fault } = conflicts((n) => n % 3 !== 0);
+    const { fault } = conflicts((attempt) => attempt <= 2);
     const faulty = faultyTable(fault);
     const store = createFindingWriteStore(faulty, createCounterStore(faulty, LANES));
     const records = samples(orgId, asset.id, 300);
@@ -64,7 +66,7 @@ describe('contention of the real store', () => {
 
   it('takes another lane of the counters when it tries again', async () => {
     const { orgId, asset, scope } = await fresh();
-    const { fault, lanes } = conflicts((n) => n <= 5);
+    const { fault, lanes } = conflicts((attempt) => attempt <= 5);
     const faulty = faultyTable(fault);
     const store = createFindingWriteStore(faulty, createCounterStore(faulty, 32));
     await store.createAll(scope, samples(orgId, asset.id, 1));
