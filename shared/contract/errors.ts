@@ -58,6 +58,10 @@ export const ERRORS = {
   rate_limited: { status: 429, suggestion: 'Retry after the number of seconds in Retry-After.' },
   // Ours: what the specification's catalogue has no code for.
   method_not_allowed: { status: 405, suggestion: 'Use one of the methods in the Allow header.' },
+  policy_evaluation_error: {
+    status: 422,
+    suggestion: 'Make the policy cheaper or total: it failed, or took too long or too much memory.',
+  },
   payload_too_large: { status: 413, suggestion: 'Send a smaller body.' },
   internal_error: {
     status: 500,

@@ -11,7 +11,7 @@ import {
   wasCreatedInRange,
 } from './finding-order.ts';
 import { assetFindingsPartition, cveFindingsPartition, findingsPartition } from './keys.ts';
-import type { Table } from './table.ts';
+import type { Item, Table } from './table.ts';
 
 /** A finding of a page, with what its index told of it: that is read with it in one request. */
 export interface Placed extends Position {
@@ -27,6 +27,11 @@ export interface Window {
   readonly after: Position | null;
 }
 
+/** Of more runs of keys than this, a merge costs more than passing the organization's other findings. */
+const MANY_SOURCES = 24;
+/** Keys of the organization that a page of a project may pass at most; about two megabytes. */
+const MAX_PASSED = 8000;
+
 /** One run of keys in an index: a cell of the organization or of an asset, between two times. */
 interface Source {
   readonly index: 'gsi1' | 'gsi2';
@@ -38,20 +43,25 @@ interface Source {
   readonly to: string;
 }
 
-export type FindingPages = ReturnType<typeof createFindingPages>;
 
 /** Pages of findings, told by counters and indexes: never by reading what is not on them. */
 export function createFindingPages(table: Table, counters: CounterStore) {
-  /** Cells that match, with their exact counts, of each index partition that the filter reaches. */
-  async function matchingSources(orgId: string, filter: FindingFilter): Promise<Source[]> {
-    if (!filter.assetIds) {
-      const counts = await counters.readOrganization(orgId);
-      return sourcesIn('gsi1', findingsPartition(orgId), counts, filter);
-    }
-    const all = await counters.readAssets(orgId, filter.assetIds);
-    return filter.assetIds.flatMap((assetId, index) =>
+  /** The organization's cells that match, with their exact counts. */
+  async function organizationSources(orgId: string, filter: FindingFilter): Promise<Source[]> {
+    const counts = await counters.readOrganization(orgId);
+    return sourcesIn('gsi1', findingsPartition(orgId), counts, filter);
+  }
+
+  /** The same of each asset that the filter names; of many, the organization's beside them. */
+  async function assetSources(orgId: string, assetIds: readonly string[], filter: FindingFilter) {
+    const [all, whole] = await Promise.all([
+      counters.readAssets(orgId, assetIds),
+      assetIds.length > 1 ? organizationSources(orgId, filter) : [],
+    ]);
+    const own = assetIds.flatMap((assetId, index) =>
       sourcesIn('gsi2', assetFindingsPartition(orgId, assetId), all[index] ?? new Map(), filter),
     );
+    return { own, whole };
   }
 
   /** Counters can't tell of times: where these are bounded, the index counts keys between its two ends. */
@@ -100,8 +110,68 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       .slice(skip, skip + take);
   }
 
+  /** The first findings of a source that are of these assets, passing those of others. */
+  async function readOfAssets(
+    source: Source,
+    assets: ReadonlySet<string>,
+    newestFirst: boolean,
+    wanted: number,
+  ): Promise<Placed[]> {
+    const found: Placed[] = [];
+    let next: Item | undefined;
+    do {
+      const page = await table.queryPage({
+        ...rangeQuery(source),
+        ScanIndexForward: !newestFirst,
+        ProjectionExpression: 'gsi1sk',
+        ExclusiveStartKey: next,
+        Limit: 1000,
+      });
+      found.push(
+        ...page.items
+          .map((item) => placedAt(String(item.gsi1sk)))
+          .filter(({ assetId }) => assets.has(assetId)),
+      );
+      next = page.next;
+    } while (next && found.length < wanted);
+    return found;
+  }
+
+  /**
+   * Findings of many assets, read from the organization's index: for a project of hundreds of assets, where
+   * each would be a query of its own. Null where too much of others would have to be passed.
+   */
+  async function readThrough(
+    whole: readonly Source[],
+    group: readonly Source[],
+    assets: ReadonlySet<string>,
+    sort: FindingSort,
+    { skip, take, after }: Window,
+  ): Promise<Placed[] | null> {
+    const size = (sources: readonly Source[]) => sources.reduce((sum, { count }) => sum + count, 0);
+    if (group.length <= MANY_SOURCES) return null;
+    const cells = new Set(group.map(({ cell }) => cell));
+    const passing = remainder(
+      whole.filter(({ cell }) => cells.has(cell)),
+      sort,
+      after,
+    );
+    if (((skip + take) * size(passing)) / size(group) > MAX_PASSED) return null;
+    const lists = await Promise.all(
+      passing.map((source) => readOfAssets(source, assets, sort !== 'created_at', skip + take)),
+    );
+    return lists
+      .flat()
+      .sort(bySort(sort))
+      .slice(skip, skip + take);
+  }
+
   async function listByIndex(orgId: string, filter: FindingFilter, sort: FindingSort, window: Window) {
-    const sources = await countExactly(await matchingSources(orgId, filter));
+    const { own, whole } = filter.assetIds
+      ? await assetSources(orgId, filter.assetIds, filter)
+      : { own: await organizationSources(orgId, filter), whole: [] };
+    const assets = new Set(filter.assetIds);
+    const sources = await countExactly(own);
     const total = sources.reduce((sum, { count }) => sum + count, 0);
     const groups = groupsOf(sources, sort).map((group) => remainder(group, sort, window.after));
     const page: Placed[] = [];
@@ -113,7 +183,9 @@ export function createFindingPages(table: Table, counters: CounterStore) {
         toSkip -= size;
         continue;
       }
-      page.push(...(await readGroup(group, sort, { skip: toSkip, take: window.take - page.length })));
+      const part = { ...window, skip: toSkip, take: window.take - page.length };
+      const through = await readThrough(whole, group, assets, sort, part);
+      page.push(...(through ?? (await readGroup(group, sort, part))));
       toSkip = 0;
       if (page.length >= window.take) break;
     }

@@ -90,7 +90,7 @@ export function parseFinding(item: Item): FindingRecord {
  * Keys of the three indexes: cell, time of creation, id; then what a page needs to know of a finding before
  * it has read it. They follow from the record alone.
  */
-export function indexAttributes(
+function indexAttributes(
   record: Pick<
     FindingRecord,
     'org_id' | 'asset_id' | 'severity' | 'status' | 'scanner' | 'created_at' | 'id' | 'cve_id'

@@ -7,8 +7,6 @@ const PAGE = 200;
 /** Says when to stop for now: a step that was cut off goes on where it was, because what it did is gone. */
 export type KeepGoing = () => boolean;
 
-export type Purging = ReturnType<typeof createPurging>;
-
 /** Emptying partitions in bounded batches: for what was accepted for deletion. */
 export function createPurging(table: Table) {
   /**
