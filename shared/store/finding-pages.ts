@@ -43,7 +43,6 @@ interface Source {
   readonly to: string;
 }
 
-
 /** Pages of findings, told by counters and indexes: never by reading what is not on them. */
 export function createFindingPages(table: Table, counters: CounterStore) {
   /** The organization's cells that match, with their exact counts. */
@@ -66,11 +65,12 @@ export function createFindingPages(table: Table, counters: CounterStore) {
 
   /** Counters can't tell of times: where these are bounded, the index counts keys between its two ends. */
   async function countExactly(sources: readonly Source[]): Promise<Source[]> {
-    return Promise.all(
+    const counted = await Promise.all(
       sources.map(async (source) =>
         isWholeCell(source) ? source : { ...source, count: await table.count(rangeQuery(source)) },
       ),
     );
+    return counted.filter(({ count }) => count > 0);
   }
 
   /** Findings of a source in order of creation. */

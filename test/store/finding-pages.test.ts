@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import type { FindingFilter, FindingSort } from '#store/finding-order.ts';
+import { decodeCursor, encodeCursor, type FindingFilter, type FindingSort } from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
 
-const { table } = countedTable();
+const { table, requestsOf } = countedTable();
 const counters = createCounterStore(table, 1);
 const findings = createFindingStore(table, counters);
 const writes = createFindingWriteStore(table, counters);
@@ -45,10 +45,75 @@ async function walk(filter: FindingFilter, sort: FindingSort, take: number) {
   }
 }
 
+/** A project of many assets, each with a few findings, among others. */
+const many = Array.from({ length: 40 }, () => sampleAsset());
+const ofMany = many.flatMap(({ id }, index) =>
+  Array.from({ length: 1 + (index % 4) }, (_, nth) =>
+    sampleFinding(orgId, id, {
+      severity: SEVERITIES[(index + nth) % 3] ?? 'low',
+      scanner: SCANNERS[nth % 4] ?? 'trivy',
+      created_at: TIMES[(index + nth) % 3] ?? '',
+    }),
+  ),
+);
+
+describe('pages of the findings of many assets', () => {
+  beforeAll(async () => {
+    for (const one of many) {
+      await createAssetStore(table, counters).create(orgId, one, testAttribution());
+      const own = ofMany.filter(({ asset_id }) => asset_id === one.id);
+      await writes.createAll({ orgId, place: countedPlace(one), guards: [] }, own);
+    }
+  });
+  const filter = { assetIds: many.map(({ id }) => id) };
+
+  it.each(['severity', '-severity', 'created_at', '-created_at'] as const)(
+    'hold every finding once, in order, by number and by cursor: by %s',
+    async (sort) => {
+      const { seen, total } = await walk(filter, sort, 13);
+      expect(total).toBe(ofMany.length);
+      expect(seen.map(({ id }) => id).sort()).toEqual(ofMany.map(({ id }) => id).sort());
+      const ranks = seen.map((record) => rank(sort, record));
+      const ascending = sort === '-severity' || sort === 'created_at';
+      expect(ranks).toEqual(ascending ? ranks.toSorted() : ranks.toSorted().reverse());
+      expect(await walkByCursor(filter, sort, 13)).toEqual(seen.map(({ id }) => id));
+    },
+  );
+
+  it('cost a few requests, not one for each asset', async () => {
+    const requests = await requestsOf(() =>
+      findings.listPage(orgId, filter, '-severity', { skip: 0, take: 20, after: null }),
+    );
+    expect(requests).toBeLessThanOrEqual(12);
+  });
+});
+
+async function walkByCursor(filter: FindingFilter, sort: FindingSort, take: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const after: ReturnType<typeof decodeCursor> = cursor === null ? null : decodeCursor(sort, cursor);
+    const { placed } = await findings.listPage(orgId, filter, sort, { skip: 0, take, after });
+    ids.push(...placed.map(({ id }) => id));
+    const last = placed.at(-1);
+    if (!last || placed.length < take) return ids;
+    cursor = encodeCursor(sort, last);
+  }
+}
+
 describe('pages of findings', () => {
+  it.each(['severity', '-severity', 'created_at', '-created_at'] as const)(
+    'go on by cursor as they do by number: by %s',
+    async (sort) => {
+      for (const filter of [{ assetIds: [asset.id] }, { assetIds: [asset.id], cveId: 'CVE-2026-1234' }])
+        expect(await walkByCursor(filter, sort, 31)).toEqual(
+          (await walk(filter, sort, 31)).seen.map(({ id }) => id),
+        );
+    },
+  );
+
   const filters: [string, FindingFilter, (record: (typeof all)[number]) => boolean][] = [
     ['all', {}, () => true],
-    ['of an asset', { assetIds: [asset.id] }, () => true],
+    ['of an asset', { assetIds: [asset.id] }, ({ asset_id }) => asset_id === asset.id],
     [
       'of two severities',
       { severity: ['critical', 'low'] },
@@ -65,7 +130,7 @@ describe('pages of findings', () => {
   it.each(cases)('hold every finding once, in order: %s by %s', async (_, sort, filter, fits) => {
     for (const take of [7, 100]) {
       const { seen, total } = await walk(filter, sort, take);
-      const expected = all.filter(fits);
+      const expected = [...all, ...ofMany].filter(fits);
       expect(total).toBe(expected.length);
       expect(seen.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id).sort());
       const ranks = seen.map((record) => rank(sort, record));
