@@ -2,22 +2,35 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { systemClock } from '#domain/clock.ts';
 import { TIERS } from '#domain/vocabulary.ts';
 import { REGION } from '#infra/local/resolver.ts';
-import { createOrganizationStore } from '#store/organizations.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { createOrganizationStore, type OrganizationRecord } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
-import { createTable } from '#store/table.ts';
+import { createRecounting } from '#store/recount.ts';
+import { createTable, type Table } from '#store/table.ts';
 import { dataDirectory, findRunning } from './service.ts';
 
 const USAGE = `Usage: npm run admin -- org set-tier SLUG-or-ID TIER
+       npm run admin -- counters verify SLUG-or-ID
+       npm run admin -- counters rebuild SLUG-or-ID
 
 What the operator of a deployment does, and the API does not. Works on the embedded service that runs
 on the data folder, or on the table of TABLE_NAME with the AWS credentials of the environment.
 
-TIER: ${TIERS.join(', ')}; it counts from the next request on.`;
+TIER: ${TIERS.join(', ')}; it counts from the next request on.
+counters verify recounts an organization's findings and compares every counter; exit code 1 where one is
+off. rebuild also mends what is off. Neither should ever find anything.`;
+
+/** Lanes of a deployed table's counters; the embedded one has fewer, and absent lanes count as nothing. */
+const LANES = 32;
 
 /** `npm run admin`. Answers the exit code. */
 async function main([noun, verb, wanted, text, ...rest]: readonly string[]): Promise<number> {
   const tier = TIERS.find((candidate) => candidate === text);
-  if (noun !== 'org' || verb !== 'set-tier' || !wanted || !tier || rest.length > 0) {
+  const known =
+    (noun === 'org' && verb === 'set-tier' && tier !== undefined) ||
+    (noun === 'counters' && (verb === 'verify' || verb === 'rebuild') && text === undefined);
+  if (!known || !wanted || rest.length > 0) {
     console.error(USAGE);
     return 2;
   }
@@ -28,11 +41,38 @@ async function main([noun, verb, wanted, text, ...rest]: readonly string[]): Pro
     console.error(`There is no organization ${wanted}`);
     return 1;
   }
+  return tier ? setTier(table, held, tier) : recount(table, held, verb === 'rebuild');
+}
+
+async function setTier(
+  table: Table,
+  held: OrganizationRecord,
+  tier: OrganizationRecord['tier'],
+): Promise<number> {
   const at = systemClock.now();
   const actor = { type: 'system' as const, id: null, name: 'operator' };
-  await organizations.setTier(held, tier, { actor, requestId: null, ip: null, at });
+  await createOrganizationStore(table).setTier(held, tier, { actor, requestId: null, ip: null, at });
   await createRateCounterStore(table).setTier(held.id, tier, at);
   console.log(`${held.name} (${held.slug}) is ${tier} now; it was ${held.tier}.`);
+  return 0;
+}
+
+async function recount(table: Table, held: OrganizationRecord, mend: boolean): Promise<number> {
+  const counters = createCounterStore(table, LANES);
+  const recounting = createRecounting(table, createAssetStore(table, counters), counters);
+  const { findings, counters: compared, differences } = await recounting.recount(held.id);
+  console.log(`${held.name}: ${findings} findings recounted, ${compared} counters compared.`);
+  for (const { of, id, missing } of differences)
+    console.log(
+      `  ${of} ${id}: ${[...missing].map(([cell, by]) => `${cell} ${by > 0 ? '+' : ''}${by}`).join(', ')}`,
+    );
+  if (differences.length === 0) {
+    console.log('Every counter is exact.');
+    return 0;
+  }
+  if (!mend) return 1;
+  await recounting.mend(held.id, differences);
+  console.log(`${differences.length} counters mended.`);
   return 0;
 }
 

@@ -99,6 +99,18 @@ export function createCounterStore(table: Table, lanes: number) {
       };
     },
 
+    /** Writes that add to one counter alone: the operator's, where a recount says that it is off. */
+    mendWrites(
+      orgId: string,
+      of: 'organization' | 'project' | 'asset',
+      id: string,
+      missing: CellCounts,
+    ): Write[] {
+      if (of === 'asset') return addWrite(assetCountersKey(orgId, id), missing, ', version :one');
+      const partition = of === 'project' ? projectCountersPartition(orgId, id) : orgCountersPartition(orgId);
+      return addWrite(laneKey(partition, 0), missing);
+    },
+
     /** Writes that remove a project's lanes with the project. */
     removeProjectWrites(orgId: string, projectId: string): Write[] {
       return lanesOf(projectCountersPartition(orgId, projectId)).map((Key) => ({ Delete: { Key } }));

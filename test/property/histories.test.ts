@@ -6,6 +6,7 @@ import { toOpaque } from '#domain/ids.ts';
 import { FINDING_STATUSES, type FindingStatus, SEVERITIES, type Severity } from '#domain/vocabulary.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createRecounting } from '#store/recount.ts';
 import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
 import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
 import { sarifLog } from '#test/harness/sarif.ts';
@@ -145,6 +146,12 @@ async function carryOut(asset: string, one: Step): Promise<void> {
 /** No duplicate, and every count what a recount gives: of the asset, and of the organization. */
 async function expectExactCounts(assets: readonly string[]): Promise<void> {
   const lists = await Promise.all(assets.map(listAll));
+  const table = testTable();
+  const counters = createCounterStore(table, 1);
+  const { differences } = await createRecounting(table, createAssetStore(table, counters), counters).recount(
+    org.orgId,
+  );
+  expect(differences).toEqual([]);
   for (const [index, asset_id] of assets.entries()) {
     const list = lists[index] ?? [];
     expect(new Set(list.map(placeOf)).size).toBe(list.length);
