@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import { createSecretReader } from '#shared/security/secrets.ts';
 import { prepareScannerDatabases } from './scanner-databases.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where the service under test answers, and where its parts are. */
-    service: { url: string; dynamodb: string; bucketUrl: string; table: string };
+    service: { url: string; dynamodb: string; bucketUrl: string; table: string; tokenSecret: string };
   }
 }
 
@@ -32,6 +33,8 @@ export default async function setup(project: TestProject) {
     dynamodb: cloud.endpoints.dynamodb,
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',
+    // Made for this run alone: tests sign tokens of their own with it.
+    tokenSecret: await createSecretReader(process.env.TOKEN_SECRET_ARN ?? '')(),
   });
   return async () => {
     await cloud.stop();

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { PERMISSIONS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { text, Uuid } from '../schemas/common.ts';
+import { optionalPageQuery, text, Uuid } from '../schemas/common.ts';
 import { OrgApiKeyCreated, OrgApiKeyRead } from '../schemas/records.ts';
 
 const org = z.object({ org_id: Uuid });
@@ -14,6 +14,7 @@ export const apiKeys = declareGroup('api-keys', {
     summary: 'API keys of the organization',
     permission: 'admin',
     params: org,
+    query: z.object(optionalPageQuery),
     response: { status: 200, schema: z.array(OrgApiKeyRead) },
     errors: [],
   },
@@ -30,7 +31,7 @@ export const apiKeys = declareGroup('api-keys', {
       expires_at: z.iso.datetime({ offset: true }).nullish(),
     }),
     response: { status: 200, schema: OrgApiKeyCreated },
-    errors: ['conflict'],
+    errors: [],
   },
   revokeApiKey: {
     family: 'A',

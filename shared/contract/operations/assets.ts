@@ -42,7 +42,7 @@ export const assets = declareGroup('assets', {
       project_id: Uuid.nullish(),
     }),
     response: { status: 200, schema: RepositoryRead },
-    errors: ['already_exists', 'conflict', 'validation_error'],
+    errors: ['already_exists'],
   },
   linkRepository: {
     family: 'A',

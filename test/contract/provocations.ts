@@ -1,0 +1,323 @@
+import { randomUUID } from 'node:crypto';
+import { inject } from 'vitest';
+import type { ErrorCode } from '#contract/errors.ts';
+import { fromOpaque, toOpaque } from '#domain/ids.ts';
+import { createTokens } from '#shared/security/tokens.ts';
+import { capacityKey, scanKey, scanLockKey } from '#store/keys.ts';
+import { seedFindings } from '#test/harness/findings.ts';
+import { type RawAnswer, request } from '#test/harness/http.ts';
+import { type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { sarifLog } from '#test/harness/sarif.ts';
+
+/** Null: one request alone can't cause it. */
+export type Provoked = RawAnswer | null;
+type Provocation = (org: TestOrganization) => Promise<Provoked>;
+
+const post = (org: TestOrganization, path: string, body: unknown, method = 'POST') =>
+  request(method, path, { key: org.accessToken, body });
+const id = (answer: RawAnswer) => String(answer.body.id);
+const name = () => `n ${randomUUID()}`;
+const twice = async (once: () => Promise<RawAnswer>) => {
+  await once();
+  return once();
+};
+
+/** Two requests have to meet: "changed by someone else meanwhile". Store tests and tests of parallel requests cause it. */
+const race: Provocation = async () => null;
+
+async function seededAsset(org: TestOrganization) {
+  const { asset, records } = await seedFindings(org, [{}]);
+  return {
+    uuid: asset.id,
+    asset: toOpaque('asset', asset.id),
+    finding: toOpaque('finding', records[0]?.id ?? ''),
+  };
+}
+
+async function importedScan(org: TestOrganization, asset: string, key?: string, path = 'a.ts') {
+  return request('POST', `/api/assets/${asset}/findings/import`, {
+    key: org.accessToken,
+    body: sarifLog([{ path }]),
+    ...(key && { headers: { 'idempotency-key': key } }),
+  });
+}
+
+/** Makes the next scan of the asset meet a state that another one would have left behind. */
+async function scanMeets(org: TestOrganization, what: 'lock' | 'full queue', viaAsset: boolean) {
+  const { uuid, asset } = await seededAsset(org);
+  const table = testTable();
+  if (what === 'lock')
+    await table.transact([
+      { Put: { Item: { ...scanLockKey(org.orgId, 'asset', uuid, null), scan_id: 'x' } } },
+    ]);
+  const fill = (by: number) =>
+    table.update({
+      Key: capacityKey(org.orgId),
+      UpdateExpression: 'ADD queued_scans :by',
+      ExpressionAttributeValues: { ':by': by },
+    });
+  if (what === 'full queue') await fill(10_000);
+  try {
+    return viaAsset
+      ? await post(org, `/api/assets/${asset}/scan`, { scanners: ['gitleaks'] })
+      : await post(org, '/api/scans', { scope: 'asset', target_id: asset, scanners: ['gitleaks'] });
+  } finally {
+    if (what === 'full queue') await fill(-10_000);
+  }
+}
+
+async function assetWithoutUrl(org: TestOrganization): Promise<string> {
+  const made = await post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: name(), type: 'other' });
+  return toOpaque('asset', id(made));
+}
+
+async function renameToTaken(org: TestOrganization, path: string, method = 'PATCH') {
+  const taken = name();
+  await post(org, path, { name: taken });
+  const other = await post(org, path, { name: name() });
+  return post(org, `${path.replace(/\/$/, '')}/${id(other)}`, { name: taken }, method);
+}
+
+async function parentWithSub(org: TestOrganization) {
+  const project = id(await post(org, '/api/projects', { name: name() }));
+  const sub = id(await post(org, `/api/projects/${project}/sub-projects`, { name: name() }));
+  return { project, sub };
+}
+
+const refresh = (refresh_token: string) => request('POST', '/api/auth/refresh', { body: { refresh_token } });
+const login = (org: TestOrganization, more: object) =>
+  request('POST', '/api/auth/login', {
+    body: { email: org.admin.email, password: org.admin.password, ...more },
+  });
+
+/** Bodies that pass validation, of operations whose path has to be unknown while nothing else is wrong. */
+export const VALID: Readonly<Record<string, () => unknown>> = {
+  createTeam: () => ({ name: name() }),
+  addTeamMember: () => ({ user_id: randomUUID() }),
+  addProjectMember: () => ({ user_id: randomUUID() }),
+  createApiKey: () => ({ name: 'x', scopes: ['scans:read'] }),
+  createOrgProject: () => ({ name: name() }),
+  createOrgSubProject: () => ({ name: name() }),
+  createSubProject: () => ({ name: name() }),
+  assignProjectAssets: () => ({ asset_ids: [toOpaque('asset', randomUUID())] }),
+  addRepository: () => ({ name: name(), type: 'other' }),
+  linkRepository: () => ({ project_id: randomUUID() }),
+  createIntegration: () => ({ type: 'github', name: name(), config: {} }),
+  suppressFinding: () => ({ reason: 'false_positive' }),
+};
+
+/** By operation: how its own codes are provoked. */
+export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provocation>>>> = {
+  login: {
+    unauthorized: (org) => login(org, { password: 'not the password of anybody' }),
+    not_found: (org) => login(org, { org_id: randomUUID() }),
+  },
+  refresh: {
+    token_invalid: () => refresh('eyJhbGciOiJIUzI1NiJ9.e30.AAAA'),
+    token_expired: async (org) => {
+      const past = createTokens(async () => inject('service').tokenSecret, {
+        now: () => Date.now() - 30 * 86_400_000,
+      });
+      return refresh(
+        await past.signRefresh({ userId: org.admin.userId, sessionId: randomUUID(), orgId: org.orgId }),
+      );
+    },
+    not_found: async (org) => {
+      const { refresh_token } = (await login(org, {})).body;
+      return request('POST', '/api/auth/refresh', { body: { refresh_token, org_id: randomUUID() } });
+    },
+  },
+  changePassword: { conflict: race },
+  createOrganization: {
+    already_exists: (org) => twice(() => post(org, '/api/orgs/', { name: 'x', slug: `taken-${org.orgId}` })),
+  },
+  updateOrganization: { conflict: race },
+  addMember: {
+    already_exists: (org) =>
+      request('POST', `/api/orgs/${org.orgId}/members?user_id=${org.admin.userId}`, { key: org.accessToken }),
+    conflict: (org) =>
+      request('POST', `/api/orgs/${org.orgId}/members?user_id=${org.admin.userId}&role=Viewer`, {
+        key: org.accessToken,
+      }),
+  },
+  removeMember: {
+    conflict: (org) =>
+      request('DELETE', `/api/orgs/${org.orgId}/members/${org.admin.userId}`, { key: org.accessToken }),
+  },
+  createTeam: {
+    already_exists: (org) =>
+      twice(() => post(org, `/api/orgs/${org.orgId}/teams/`, { name: 'a team of that name' })),
+  },
+  updateTeam: {
+    already_exists: (org) => renameToTaken(org, `/api/orgs/${org.orgId}/teams/`),
+    conflict: race,
+  },
+  deleteTeam: {
+    cannot_delete: async (org) => {
+      const team = id(await post(org, `/api/orgs/${org.orgId}/teams/`, { name: name() }));
+      await post(org, `/api/orgs/${org.orgId}/projects`, { name: name(), team_id: team });
+      return request('DELETE', `/api/orgs/${org.orgId}/teams/${team}`, { key: org.accessToken });
+    },
+    conflict: race,
+  },
+  addTeamMember: {
+    already_exists: async (org) => {
+      const team = id(await post(org, `/api/orgs/${org.orgId}/teams/`, { name: name() }));
+      const path = `/api/orgs/${org.orgId}/teams/${team}/members`;
+      return twice(() => post(org, path, { user_id: org.admin.userId }));
+    },
+  },
+  addProjectMember: {
+    already_exists: async (org) => {
+      const project = id(await post(org, `/api/orgs/${org.orgId}/projects`, { name: name() }));
+      return twice(() =>
+        post(org, `/api/orgs/${org.orgId}/${project}/members`, { user_id: org.admin.userId }),
+      );
+    },
+  },
+  createUser: {
+    already_exists: (org) =>
+      post(org, '/api/organization/users', { email: org.admin.email, name: 'x', role: 'Viewer' }),
+  },
+  createApiKey: { valid: () => ({ name: 'x', scopes: ['scans:read'] }) },
+  createOrgProject: {
+    already_exists: (org) =>
+      twice(() => post(org, `/api/orgs/${org.orgId}/projects`, { name: 'a project of that name' })),
+  },
+  updateOrgProject: {
+    already_exists: (org) => renameToTaken(org, `/api/orgs/${org.orgId}/projects`),
+    conflict: race,
+  },
+  deleteOrgProject: {
+    cannot_delete: async (org) => {
+      const { project } = await parentWithSub(org);
+      return request('DELETE', `/api/orgs/${org.orgId}/projects/${fromOpaque('project', project)}`, {
+        key: org.accessToken,
+      });
+    },
+  },
+  createOrgSubProject: {
+    already_exists: async (org) => {
+      const { project } = await parentWithSub(org);
+      const path = `/api/orgs/${org.orgId}/projects/${fromOpaque('project', project)}/sub-projects`;
+      return twice(() => post(org, path, { name: 'taken' }));
+    },
+    conflict: async (org) => {
+      const { sub } = await parentWithSub(org);
+      const path = `/api/orgs/${org.orgId}/projects/${fromOpaque('project', sub)}/sub-projects`;
+      return post(org, path, { name: name() });
+    },
+  },
+  createProject: {
+    already_exists: (org) =>
+      twice(() => post(org, '/api/projects', { name: 'another project of that name' })),
+    not_found: (org) => post(org, '/api/projects', { name: name(), team_id: toOpaque('team', randomUUID()) }),
+  },
+  updateProject: { already_exists: (org) => renameToTaken(org, '/api/projects'), conflict: race },
+  deleteProject: {
+    cannot_delete: async (org) => {
+      const { project } = await parentWithSub(org);
+      return request('DELETE', `/api/projects/${project}`, { key: org.accessToken });
+    },
+  },
+  createSubProject: {
+    already_exists: async (org) => {
+      const { project } = await parentWithSub(org);
+      return twice(() => post(org, `/api/projects/${project}/sub-projects`, { name: 'taken' }));
+    },
+    conflict: async (org) => {
+      const { sub } = await parentWithSub(org);
+      return post(org, `/api/projects/${sub}/sub-projects`, { name: name() });
+    },
+  },
+  assignProjectAssets: { conflict: race },
+  addRepository: {
+    already_exists: (org) =>
+      twice(() => post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: 'taken', type: 'other' })),
+  },
+  linkRepository: { conflict: race },
+  unlinkRepository: { conflict: race },
+  updateAsset: { conflict: race },
+  deleteAsset: { conflict: race },
+  scanAsset: {
+    scan_already_running: (org) => scanMeets(org, 'lock', true),
+    scan_limit_exceeded: (org) => scanMeets(org, 'full queue', true),
+    conflict: async (org) => post(org, `/api/assets/${await assetWithoutUrl(org)}/scan`, {}),
+  },
+  createIntegration: {
+    already_exists: (org) =>
+      twice(() =>
+        post(org, `/api/orgs/${org.orgId}/integrations`, { type: 'github', name: 'taken', config: {} }),
+      ),
+  },
+  updateIntegration: {
+    already_exists: async (org) => {
+      const path = `/api/orgs/${org.orgId}/integrations`;
+      const taken = name();
+      await post(org, path, { type: 'github', name: taken, config: {} });
+      const other = await post(org, path, { type: 'github', name: name(), config: {} });
+      return post(org, `${path}/${id(other)}`, { name: taken }, 'PATCH');
+    },
+    conflict: race,
+  },
+  deleteIntegration: { conflict: race },
+  createScan: {
+    scan_already_running: (org) => scanMeets(org, 'lock', false),
+    scan_limit_exceeded: (org) => scanMeets(org, 'full queue', false),
+    not_found: (org) =>
+      post(org, '/api/scans', {
+        scope: 'asset',
+        target_id: toOpaque('asset', randomUUID()),
+        scanners: ['trivy'],
+      }),
+    conflict: async (org) =>
+      post(org, '/api/scans', {
+        scope: 'asset',
+        target_id: await assetWithoutUrl(org),
+        scanners: ['trivy'],
+      }),
+  },
+  deleteScan: {
+    conflict: async (org) => {
+      const { asset } = await seededAsset(org);
+      const scan = id(await importedScan(org, asset));
+      await testTable().update({
+        Key: scanKey(org.orgId, fromOpaque('scan', scan) ?? ''),
+        UpdateExpression: 'SET #status = :running',
+        ExpressionAttributeNames: { '#status': 'status' },
+        ExpressionAttributeValues: { ':running': 'running' },
+      });
+      return request('DELETE', `/api/scans/${scan}`, { key: org.accessToken });
+    },
+  },
+  cancelScan: {
+    conflict: async (org) => {
+      const { asset } = await seededAsset(org);
+      const scan = id(await importedScan(org, asset));
+      await request('POST', `/api/scans/${scan}/cancel`, { key: org.accessToken });
+      return request('POST', `/api/scans/${scan}/cancel`, { key: org.accessToken });
+    },
+  },
+  updateFinding: { conflict: race },
+  suppressFinding: { conflict: race },
+  reopenFinding: {
+    conflict: async (org) => {
+      const { finding } = await seededAsset(org);
+      return request('POST', `/api/findings/${finding}/reopen`, { key: org.accessToken });
+    },
+  },
+  bulkUpdateFindings: {
+    not_found: async (org) => {
+      const { finding } = await seededAsset(org);
+      const update = { assignee: toOpaque('user', randomUUID()) };
+      return post(org, '/api/findings/bulk', { finding_ids: [finding], update });
+    },
+  },
+  importFindings: {
+    conflict: async (org) => {
+      const { asset } = await seededAsset(org);
+      await importedScan(org, asset, `key ${asset}`);
+      return importedScan(org, asset, `key ${asset}`, 'another.ts');
+    },
+  },
+};
