@@ -6,7 +6,8 @@ import type { Clock } from '#domain/clock.ts';
 import type { Ids } from '#domain/ids.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
-import { type ReportedSet, reportedSet } from '#shared/ingest/reported-set.ts';
+import { sourceOf, toLines } from '#shared/ingest/report-source.ts';
+import { type ReportedSet, readReportedSet } from '#shared/ingest/reported-set.ts';
 import { logError } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
@@ -64,7 +65,7 @@ export async function submitImport(
   const ref = { orgId, scanId, assetId: asset.id, runId: ids.next() };
   const prepared = await Promise.all(
     submission.reports.map(async ({ scanner, findings }): Promise<Prepared> => {
-      const set = reportedSet({ ref, scanner }, findings);
+      const set = await readReportedSet({ ref, scanner }, sourceOf(findings));
       const head = isDefault
         ? await dependencies.manifests.readUnchanged(orgId, asset.id, scanner, set.digest)
         : null;
@@ -75,7 +76,7 @@ export async function submitImport(
     ref,
     branch: submission.branch,
     isDefault,
-    reports: prepared.map(({ scanner, set }) => ({ scanner, count: set.findings.size })),
+    reports: prepared.map(({ scanner, set }) => ({ scanner, count: set.entries.size })),
     idempotency: idempotencyOf(asset.id, submission, prepared),
   };
   try {
@@ -105,7 +106,7 @@ async function enqueue(
     prepared.map(async ({ scanner, findings }) =>
       bucket.write(
         { ...ref, scanner, format: 'findings' },
-        new Uint8Array(await zip(JSON.stringify(findings), { level: 1 })),
+        new Uint8Array(await zip(toLines(findings), { level: 1 })),
       ),
     ),
   );

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IngestStep } from '#events/pipeline.ts';
 import { logError } from '#shared/log.ts';
-import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
 import { type IngestContext, type IngestDependencies, newFinding } from './context.ts';
-import { readReport } from './read-report.ts';
 import { reconcile } from './reconcile.ts';
-import { reportedSet } from './reported-set.ts';
+import { openReport } from './report-source.ts';
+import { type ReportedSet, readReportedSet } from './reported-set.ts';
 
 /**
  * Turns one scanner's report of one run into findings. Safe to repeat: ids follow from what was
@@ -52,24 +51,24 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
     holder: `${ref.runId}#${randomUUID()}`,
     at: clock.now(),
   };
-  const reported = await readFindings(context, dependencies);
-  if (reported === null) return;
+  const report = await readReport(context, dependencies);
+  if (report === null) return;
   const result = run.default_branch
-    ? await reconcile(context, reportedSet(context, reported), dependencies)
-    : await keepWithScan(context, reported, dependencies);
+    ? await reconcile(context, report, dependencies)
+    : await keepWithScan(context, report, dependencies);
   if (result) await runs.scannerIngested(ref, step.scanner, result);
 }
 
-/** The report's findings; null where it can't be read, which is then recorded as the scanner's failure. */
-async function readFindings(
+/** What the report holds; null where it can't be read, which is then recorded as the scanner's failure. */
+async function readReport(
   context: IngestContext,
   { bucket, runs, clock }: IngestDependencies,
-): Promise<ReportedFinding[] | null> {
+): Promise<ReportedSet | null> {
   const { ref, scanner, format } = context;
   const gzipped = await bucket.read({ ...ref, scanner, format });
   try {
     if (!gzipped) throw new Error('no report was uploaded');
-    return await readReport(scanner, format, gzipped);
+    return await readReportedSet(context, await openReport(scanner, format, gzipped));
   } catch (error) {
     logError('report not readable', error, { run_id: ref.runId, scanner });
     await runs.scannerFailed(
@@ -82,13 +81,19 @@ async function readFindings(
   }
 }
 
+/** Findings written at once. */
+const BATCH = 1000;
+
 /** Another branch's findings belong to that scan alone, and move no status and no counter (design 5). */
 async function keepWithScan(
   context: IngestContext,
-  reported: readonly ReportedFinding[],
+  report: ReportedSet,
   { writes }: IngestDependencies,
 ): Promise<NonNullable<ScannerState['result']>> {
-  const records = reported.map((finding) => newFinding(context, finding));
-  await writes.writeBranchFindings(context.ref.orgId, context.ref.scanId, records, context.at);
-  return { counts: reportedSet(context, reported).counts, new_count: 0, resolved_count: 0, manifest: null };
+  const { orgId, scanId } = context.ref;
+  for await (const batch of report.batches(new Set(report.entries.keys()), BATCH)) {
+    const records = batch.map(([, finding]) => newFinding(context, finding));
+    await writes.writeBranchFindings(orgId, scanId, records, context.at);
+  }
+  return { counts: report.counts, new_count: 0, resolved_count: 0, manifest: null };
 }

@@ -2,6 +2,7 @@ import { timestamp } from '#domain/clock.ts';
 import { whenAbsent, whenReported } from '#domain/lifecycle.ts';
 import { buildManifest, type ManifestEntry } from '#domain/manifest.ts';
 import { digestFinding, withReported } from '#shared/reports/digest.ts';
+import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { assetPlaceCheck, countedPlace } from '#store/assets.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import type { WriteScope } from '#store/finding-writes.ts';
@@ -70,12 +71,12 @@ async function reconcileLeased(
     manifests.listRevisits(ref.orgId, ref.assetId, scanner),
   ]);
   if (!head) throw new ManifestBusy(`${scanner} of asset ${ref.assetId} is being ingested by another run`);
-  if (await holdsBack(context, head, report.findings.size, dependencies)) return null;
+  if (await holdsBack(context, head, report.entries.size, dependencies)) return null;
   const unchanged = head.digest === report.digest;
   if (unchanged && revisits.length === 0) return keepManifest(context, head, dependencies);
   const autoResolve = await dependencies.readAutoResolve(ref.orgId);
   // Where nothing is resolved by itself, those that wait for it keep their marks.
-  const marked = revisits.filter((id) => autoResolve || report.findings.has(id));
+  const marked = revisits.filter((id) => autoResolve || report.entries.has(id));
   if (unchanged && marked.length === 0) return keepManifest(context, head, dependencies);
 
   const known = await manifests.readEntries(ref.orgId, ref.assetId, scanner, head.chunks);
@@ -83,7 +84,7 @@ async function reconcileLeased(
   const outcome = await writeChanges(work, known, new Set(marked), dependencies);
   const createdAt = new Map(known.map((entry) => [entry.id, entry.createdAt]));
   const entries = Array.from(
-    report.findings,
+    report.entries,
     ([id, { severity, digest }]): ManifestEntry => ({
       id,
       severity,
@@ -150,12 +151,12 @@ async function writeChanges(
 ): Promise<Outcome> {
   const { report } = work;
   const digests = new Map(known.map((entry) => [entry.id, entry.digest]));
-  const seen = [...report.findings.keys()].filter(
-    (id) => digests.get(id) !== report.findings.get(id)?.digest || revisits.has(id),
-  );
+  const seen = new Set<string>();
+  for (const [id, { digest }] of report.entries)
+    if (digests.get(id) !== digest || revisits.has(id)) seen.add(id);
   const absent = [
-    ...known.map((entry) => entry.id).filter((id) => !report.findings.has(id)),
-    ...[...revisits].filter((id) => !report.findings.has(id) && !digests.has(id)),
+    ...known.map((entry) => entry.id).filter((id) => !report.entries.has(id)),
+    ...[...revisits].filter((id) => !report.entries.has(id) && !digests.has(id)),
   ];
   const taken = await takeIn(work, seen, digests, revisits, dependencies);
   const resolvedCount = await leaveOut(work, absent, revisits, dependencies);
@@ -165,7 +166,7 @@ async function writeChanges(
 /** Reported findings that the manifest does not know as they are now: created, or brought up to date. */
 async function takeIn(
   { context, report, head, scope }: Reconciliation,
-  ids: readonly string[],
+  ids: ReadonlySet<string>,
   known: ReadonlyMap<string, string>,
   revisits: ReadonlySet<string>,
   dependencies: IngestDependencies,
@@ -174,28 +175,31 @@ async function takeIn(
   const { writes } = dependencies;
   const createdAt = new Map<string, number>();
   let newCount = 0;
-  const decide = (held: FindingRecord): FindingRecord | null => {
-    const finding = report.findings.get(held.id)?.finding;
-    const same = !finding || digestFinding(held) === digestFinding(finding);
-    if (same && held.reported && held.status !== 'resolved') return null;
-    return { ...whenReported(finding ? withReported(held, finding) : held, at), updated_at: timestamp(at) };
-  };
-  for (const batch of chunksOf(ids, BATCH)) {
+  for await (const batch of report.batches(ids, BATCH)) {
     await keepLease(context, dependencies);
+    const findings = new Map(batch);
     // Before the first ingest ever there is nothing to be found: the reads are saved.
-    const existing = head.leases > 1 ? await writes.readExisting(ref.orgId, batch) : [];
+    const existing = head.leases > 1 ? await writes.readExisting(ref.orgId, [...findings.keys()]) : [];
     const held = new Set(existing.map(({ id }) => id));
-    const fresh = batch
-      .filter((id) => !held.has(id))
-      .flatMap((id) => report.findings.get(id)?.finding ?? [])
-      .map((finding) => newFinding(context, finding));
+    const fresh = batch.filter(([id]) => !held.has(id)).map(([, finding]) => newFinding(context, finding));
     await writes.createAll(scope, fresh);
-    await writes.changeAll(scope, existing, decide, revisits);
+    await writes.changeAll(scope, existing, (one) => asReported(one, findings.get(one.id), at), revisits);
     const first = existing.filter((one) => one.first_seen_scan_id === ref.scanId && !known.has(one.id));
     newCount += fresh.length + first.length;
     for (const record of existing) createdAt.set(record.id, Date.parse(record.created_at));
   }
   return { newCount, createdAt };
+}
+
+/** A known finding as its scanner reports it now; null where it is so already. */
+function asReported(
+  held: FindingRecord,
+  finding: ReportedFinding | undefined,
+  at: number,
+): FindingRecord | null {
+  const same = !finding || digestFinding(held) === digestFinding(finding);
+  if (same && held.reported && held.status !== 'resolved') return null;
+  return { ...whenReported(finding ? withReported(held, finding) : held, at), updated_at: timestamp(at) };
 }
 
 /** Findings that are no longer reported. */

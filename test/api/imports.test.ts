@@ -111,7 +111,7 @@ describe('an import', () => {
     const asset = await freshAsset();
     const report = sarifLog([{ path: 'a.ts' }, { path: 'b.ts' }]);
     await imported(asset, report);
-    const [held] = await list(asset);
+    const held = (await list(asset)).find(({ location }) => location.path === 'a.ts');
     const params = { finding_id: held?.id ?? '' };
     await org.client.call(updateFinding, { params, body: { status: 'resolved' } });
     await imported(asset, report);

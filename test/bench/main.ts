@@ -1,5 +1,6 @@
 import { bundles } from './bundles.ts';
 import { findings, million } from './findings.ts';
+import { ingestMemory } from './ingest-memory.ts';
 import { pipeline } from './pipeline.ts';
 import { policy } from './policy.ts';
 import { requests } from './requests.ts';
@@ -9,7 +10,7 @@ import { start } from './start.ts';
  * `npm run bench [NAME…]`: prints figures, and how each was taken. They hold for the machine and the
  * moment; compare within one run.
  */
-const BENCHES = { start, bundles, pipeline, requests, findings, million, policy };
+const BENCHES = { start, bundles, pipeline, requests, findings, ingestMemory, million, policy };
 /** Takes long: only where it is asked for. */
 const APART: readonly string[] = ['million'];
 type Name = keyof typeof BENCHES;

@@ -179,7 +179,6 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
     already_exists: (org) =>
       post(org, '/api/organization/users', { email: org.admin.email, name: 'x', role: 'Viewer' }),
   },
-  createApiKey: { valid: () => ({ name: 'x', scopes: ['scans:read'] }) },
   createOrgProject: {
     already_exists: (org) =>
       twice(() => post(org, `/api/orgs/${org.orgId}/projects`, { name: 'a project of that name' })),
