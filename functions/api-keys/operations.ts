@@ -5,6 +5,7 @@ import { notFound } from '#domain/errors.ts';
 import type { Ids } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
+import { wholeOrPage } from '#http/paging.ts';
 import { HttpValidationError } from '#http/validation.ts';
 import { apiKeyPrefix, makeApiKey } from '#shared/security/api-key.ts';
 import type { ApiKeyRecord, CredentialStore } from '#store/credentials.ts';
@@ -16,8 +17,9 @@ export interface ApiKeyDependencies {
 }
 
 export const apiKeyOperations: Implementations<typeof apiKeys.operations, ApiKeyDependencies> = {
-  async listApiKeys({ caller }, { credentials }) {
-    return (await credentials.listApiKeys(caller.orgId)).map(present);
+  /** Oldest first. */
+  async listApiKeys({ caller, query }, { credentials }) {
+    return wholeOrPage(await credentials.listApiKeys(caller.orgId), query).map(present);
   },
 
   async createApiKey(input, { credentials, clock, ids }) {

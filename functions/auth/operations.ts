@@ -4,6 +4,7 @@ import { ServiceError } from '#domain/errors.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Caller } from '#http/caller.ts';
 import type { Implementations } from '#http/chain.ts';
+import { wholeOrPage } from '#http/paging.ts';
 import { changePassword } from './change-password.ts';
 import { type AuthDependencies, countLogin, organizationsOf, renewSession, signIn } from './sign-in.ts';
 
@@ -71,13 +72,14 @@ export const authOperations: Implementations<typeof auth.operations, AuthDepende
     return { ...shared, email: null, created_at, last_login_at: key?.last_used_at ?? null, role: null };
   },
 
-  async listOwnOrganizations({ caller }, { organizations }) {
+  /** Of a user the earliest joined first, of a key its own. */
+  async listOwnOrganizations({ caller, query }, { organizations }) {
     if (caller.kind === 'user') {
       const memberships = await organizations.listMemberships(caller.id);
-      return memberships.map(({ organization }) => organization);
+      return wholeOrPage(memberships, query).map(({ organization }) => organization);
     }
     const organization = await organizations.getOrganization(caller.orgId);
-    return organization ? [organization] : [];
+    return [...wholeOrPage(organization ? [organization] : [], query)];
   },
 };
 

@@ -141,9 +141,12 @@ export async function renewSession(
 ): Promise<TokenPair> {
   const { credentials, tokens } = dependencies;
   const claims = await tokens.verifyRefresh(refreshToken);
-  const held = await credentials.readSession(claims.userId, claims.sessionId, []);
-  if (!held) throw new ServiceError('token_invalid', 'The refresh token was revoked');
   const orgId = wantedOrgId ?? claims.orgId;
+  const asked = wantedOrgId === undefined && claims.orgId !== null ? [claims.orgId] : [];
+  const held = await credentials.readSession(claims.userId, claims.sessionId, asked);
+  // Removed from the organization that it was signed for, it serves only to go on in another one.
+  if (!held || held.memberships.length < asked.length)
+    throw new ServiceError('token_invalid', 'The refresh token was revoked');
   if (
     wantedOrgId !== undefined &&
     !(await organizationsOf(claims.userId, dependencies)).includes(wantedOrgId)

@@ -117,7 +117,8 @@ export function isRefused(read: unknown): read is Refused {
 
 /**
  * The user behind a token, as a member of the organization of the path, else of the session's.
- * Role and membership are read anew, so that a removal or demotion counts at once; one request.
+ * Role and membership are read anew, so that a removal or demotion counts at once; one request. A token
+ * that names an organization is over with the membership in it, whatever else its session is good for.
  */
 export async function identifyUser(
   claims: SessionClaims,
@@ -130,6 +131,7 @@ export async function identifyUser(
   const membership = wanted
     .map((orgId) => held.memberships.find((candidate) => candidate.org_id === orgId))
     .find((candidate) => candidate !== undefined);
+  if (!membership && claims.orgId !== null) return { caller: null, refusal: 'token_invalid' };
   return { caller: userCaller(held.user, membership ?? null, claims.sessionId) };
 }
 

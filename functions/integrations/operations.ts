@@ -2,14 +2,14 @@ import type * as z from 'zod';
 import type { integrations } from '#contract/operations/integrations.ts';
 import type { IntegrationCreate, IntegrationUpdate } from '#contract/schemas/integrations.ts';
 import { type Clock, timestamp } from '#domain/clock.ts';
-import { isPrivateHost } from '#domain/clone-url.ts';
 import type { Ids } from '#domain/ids.ts';
+import { redactUrl } from '#domain/redacted-url.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { sortEntries, wholeOrPage } from '#http/paging.ts';
-import { HttpValidationError } from '#http/validation.ts';
 import { type IntegrationSecrets, makeWebhookSecret, type Vault } from '#shared/security/vault.ts';
-import type { IntegrationRecord, IntegrationStore } from '#store/integrations.ts';
+import { type IntegrationRecord, type IntegrationStore, withoutSecrets } from '#store/integrations.ts';
+import { checkChange, checkCreation } from './check-configuration.ts';
 
 export interface IntegrationDependencies {
   readonly integrations: IntegrationStore;
@@ -22,13 +22,14 @@ export interface IntegrationDependencies {
 export const integrationOperations: Implementations<typeof integrations.operations, IntegrationDependencies> =
   {
     async listIntegrations({ caller, query }, { integrations }) {
-      return [...wholeOrPage(sortEntries(await integrations.list(caller.orgId), 'name'), query)];
+      const sorted = sortEntries(await integrations.list(caller.orgId), 'name');
+      return wholeOrPage(sorted, query).map(withoutSecrets);
     },
 
     async createIntegration(input, dependencies) {
       const { caller, body } = input;
       const { integrations, vault, clock, ids } = dependencies;
-      if (body.type === 'webhook') checkAddress(body.config.url, dependencies);
+      checkCreation(body, dependencies);
       const attribution = attributionOf(input, clock);
       const now = timestamp(attribution.at);
       const { own, secrets } = partsOf(body);
@@ -46,17 +47,26 @@ export const integrationOperations: Implementations<typeof integrations.operatio
     },
 
     async getIntegration({ caller, params }, { integrations }) {
-      return integrations.require(caller.orgId, params.integration_id);
+      return withoutSecrets(await integrations.require(caller.orgId, params.integration_id));
     },
 
     async updateIntegration(input, dependencies) {
       const { caller, params, body } = input;
       const { integrations, clock } = dependencies;
       const held = await integrations.require(caller.orgId, params.integration_id);
-      if (held.type === 'webhook' && body.config?.url) checkAddress(body.config.url, dependencies);
-      const sealed = await sealChange(caller.orgId, held, body.secrets, dependencies);
-      const change = { name: body.name, config: body.config, sealed };
-      return integrations.update(caller.orgId, held, change, attributionOf(input, clock));
+      checkChange(held, body, dependencies);
+      const change = {
+        name: body.name,
+        ...(held.type === 'webhook'
+          ? await readWebhookChange(caller.orgId, held, body, dependencies)
+          : {
+              config: body.config,
+              sealed: await sealChange(caller.orgId, held, body.secrets ?? {}, dependencies),
+            }),
+      };
+      return withoutSecrets(
+        await integrations.update(caller.orgId, held, change, attributionOf(input, clock)),
+      );
     },
 
     async deleteIntegration(input, { integrations, clock }) {
@@ -74,40 +84,58 @@ function partsOf(body: z.output<typeof IntegrationCreate>) {
       return { own: { type: body.type, config: body.config }, secrets: null };
     case 'jira':
       return { own: { type: body.type, config: body.config }, secrets: withoutNulls(body.secrets) };
-    case 'webhook':
-      return { own: { type: body.type, config: body.config }, secrets: { secret: makeWebhookSecret() } };
+    case 'webhook': {
+      const { url } = body.config;
+      return {
+        own: { type: body.type, config: { ...body.config, url: redactUrl(url) } },
+        secrets: { secret: makeWebhookSecret(), url },
+      };
+    }
   }
+}
+
+type Update = z.output<typeof IntegrationUpdate>;
+
+/** The URL of a webhook counts as changed where it is neither the one that is kept, nor how that is shown. */
+async function readWebhookChange(
+  orgId: string,
+  held: IntegrationRecord & { readonly type: 'webhook' },
+  { config = {} }: Update,
+  dependencies: IntegrationDependencies,
+) {
+  const { url, ...others } = config;
+  if (url === undefined || url === redactUrl(held.config.url)) return { config: others };
+  const kept = await openSecrets(orgId, held.id, dependencies);
+  if (url === kept.url) return { config: others };
+  return {
+    config: { ...others, url: redactUrl(url) },
+    sealed: await dependencies.vault.seal(orgId, held.id, { ...kept, url }),
+  };
 }
 
 /** The secrets that a change leaves, sealed; undefined where it is about none. */
 async function sealChange(
   orgId: string,
   held: IntegrationRecord,
-  change: z.output<typeof IntegrationUpdate>['secrets'],
-  { integrations, vault }: IntegrationDependencies,
+  change: NonNullable<Update['secrets']>,
+  dependencies: IntegrationDependencies,
 ): Promise<string | undefined> {
-  if (!change || Object.keys(change).length === 0) return undefined;
-  if (held.type !== 'jira')
-    throw wrongField('secrets', `cannot be set on an integration of the type ${held.type}`);
-  const sealed = await integrations.readSealed(orgId, held.id);
-  const kept = sealed === null ? {} : await vault.open(orgId, held.id, sealed);
-  return vault.seal(orgId, held.id, withoutNulls({ ...kept, ...change }));
+  if (Object.keys(change).length === 0) return undefined;
+  const kept = await openSecrets(orgId, held.id, dependencies);
+  return dependencies.vault.seal(orgId, held.id, withoutNulls({ ...kept, ...change }));
+}
+
+async function openSecrets(
+  orgId: string,
+  integrationId: string,
+  { integrations, vault }: IntegrationDependencies,
+): Promise<IntegrationSecrets> {
+  const sealed = await integrations.readSealed(orgId, integrationId);
+  return sealed === null ? {} : vault.open(orgId, integrationId, sealed);
 }
 
 function withoutNulls(secrets: Readonly<Record<string, string | null | undefined>>): IntegrationSecrets {
   return Object.fromEntries(
     Object.entries(secrets).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-}
-
-/** Literal addresses are refused at once; names are checked when they are resolved, at delivery (design 7). */
-function checkAddress(url: string, { allowPrivateAddresses }: IntegrationDependencies): void {
-  if (!allowPrivateAddresses && isPrivateHost(new URL(url).hostname))
-    throw wrongField('config.url', 'must not point at a private, loopback or link-local address');
-}
-
-function wrongField(field: string, problem: string): HttpValidationError {
-  return new HttpValidationError([
-    { loc: ['body', ...field.split('.')], msg: `${field} ${problem}`, type: 'value_error' },
-  ]);
 }

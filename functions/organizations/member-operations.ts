@@ -63,9 +63,13 @@ export const memberOperations: Implementations<Operations, OrganizationDependenc
     return { data, pagination };
   },
 
-  async createUser(input, { organizations, clock, ids }) {
+  /** Who has the e-mail already is only made a member: name and password are theirs to change. */
+  async createUser(input, { organizations, members, clock, ids }) {
     const { caller, body } = input;
     const attribution = attributionOf(input, clock);
+    const role = body.role ?? 'member';
+    const known = await organizations.findUserByEmail(body.email);
+    if (known) return presentUser(await members.add(caller.orgId, known.id, role, attribution));
     if (body.password) refuseWeakPassword('password', body.password, body);
     const user = {
       id: ids.next(),
@@ -75,7 +79,6 @@ export const memberOperations: Implementations<Operations, OrganizationDependenc
       created_at: timestamp(attribution.at),
       last_login_at: null,
     };
-    const role = body.role ?? 'member';
     await organizations.createUser(user, { orgId: caller.orgId, role }, attribution);
     return presentUser({
       user,

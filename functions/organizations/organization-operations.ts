@@ -1,9 +1,10 @@
 import type { organizations } from '#contract/operations/organizations.ts';
 import { notFound } from '#domain/errors.ts';
-import { toOpaque } from '#domain/ids.ts';
+import { readId, toOpaque } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { logError } from '#shared/log.ts';
+import { presentAuditEntry } from '#shared/presenters/audit-entry.ts';
 import type { OrganizationRecord } from '#store/organizations.ts';
 import type { OrganizationDependencies } from './dependencies.ts';
 
@@ -73,19 +74,25 @@ export const organizationOperations: Implementations<Operations, OrganizationDep
     const { entries, total } = await auditLog.list(
       caller.orgId,
       {
-        actor: query.actor,
+        actor: query.actor === undefined ? undefined : { id: idOf(query.actor), name: query.actor },
         action: query.action,
-        targetId: query.target_id,
+        targetId: query.target_id === undefined ? undefined : idOf(query.target_id),
         from: query.from === undefined ? undefined : Date.parse(query.from),
         to: query.to === undefined ? undefined : Date.parse(query.to),
       },
-      query.sort === '-created_at',
+      query.sort.startsWith('-'),
       skip,
       query.per_page,
     );
-    return { data: entries, pagination: { page: query.page, per_page: query.per_page, total } };
+    const pagination = { page: query.page, per_page: query.per_page, total };
+    return { data: entries.map(presentAuditEntry), pagination };
   },
 };
+
+/** Entries keep UUIDs; a filter names one in either family's form. */
+function idOf(text: string): string {
+  return readId(text) ?? text;
+}
 
 async function requireOrganization(
   orgId: string,

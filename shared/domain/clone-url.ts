@@ -87,6 +87,21 @@ for (const [network, prefix] of [
 ] as const)
   PRIVATE.addSubnet(network, prefix, 'ipv6');
 
+const LINK_LOCAL = new BlockList();
+LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4');
+LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6');
+// The same by way of NAT64, and the metadata service of EC2.
+LINK_LOCAL.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
+LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6');
+
+/** Whether a literal address is link-local, as clouds’ metadata services are: nobody's server is there. */
+export function isLinkLocalHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
+  const family = isIP(host);
+  if (family !== 0) return LINK_LOCAL.check(host, family === 6 ? 'ipv6' : 'ipv4');
+  return host === 'metadata.google.internal';
+}
+
 /** Whether a literal address, or a name that only ever means this machine, is no public host. */
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();

@@ -42,6 +42,14 @@ export function fromOpaque(kind: IdKind, opaque: string): string | null {
   return UUID.test(id) ? id : null;
 }
 
+/** The UUID behind an id of either family, in any case and of whatever kind; null where the text is none. */
+export function readId(text: string): string | null {
+  const lower = text.toLowerCase();
+  if (UUID.test(lower)) return lower;
+  const kinds = Object.keys(ID_PREFIXES) as IdKind[];
+  return kinds.map((kind) => fromOpaque(kind, lower)).find((id) => id !== null) ?? null;
+}
+
 // Made once at random; changing it would give every finding a new identity.
 const FINDING_NAMESPACE = '5b0c2f4e-9a57-4d0c-8a3e-6d8f3f0b7c11';
 

@@ -4,6 +4,7 @@ import type { Attribution } from '#domain/actor.ts';
 import type { CellCounts } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
+import { redactUrl } from '#domain/redacted-url.ts';
 import { auditWrite } from './audit.ts';
 import { type CounterStore, countsOf } from './counters.ts';
 import {
@@ -133,7 +134,14 @@ export function createAssetStore(table: Table, counters: CounterStore) {
         auditWrite(orgId, attribution, {
           action: 'asset.create',
           target: { type: 'asset', id: asset.id },
-          changes: { name: { after: asset.name }, type: { after: asset.type } },
+          changes: {
+            name: { after: asset.name },
+            type: { after: asset.type },
+            ...(asset.clone_url !== null && { url: { after: redactUrl(asset.clone_url) } }),
+            ...(asset.default_branch !== null && { default_branch: { after: asset.default_branch } }),
+            ...(asset.project_id !== null && { project_id: { after: asset.project_id } }),
+            ...(asset.sub_project_id !== null && { sub_project_id: { after: asset.sub_project_id } }),
+          },
         }),
       ]);
     },

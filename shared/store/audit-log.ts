@@ -19,8 +19,8 @@ const AuditRecord = z.object({
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
 export interface AuditFilter {
-  /** Id or name of who did it. */
-  readonly actor?: string | undefined;
+  /** Who did it: either fits. */
+  readonly actor?: { readonly id: string; readonly name: string } | undefined;
   readonly action?: string | undefined;
   readonly targetId?: string | undefined;
   /** Milliseconds; both inclusive. */
@@ -61,7 +61,7 @@ export function createAuditLogStore(table: Table) {
 
 function queryOf(orgId: string, { actor, action, targetId, from, to }: AuditFilter) {
   const conditions = [
-    ...(actor === undefined ? [] : ['(actor.id = :actor OR actor.#name = :actor)']),
+    ...(actor === undefined ? [] : ['(actor.id = :actor OR actor.#name = :name)']),
     ...(action === undefined ? [] : ['#action = :action']),
     ...(targetId === undefined ? [] : ['#target.id = :target']),
   ];
@@ -71,7 +71,7 @@ function queryOf(orgId: string, { actor, action, targetId, from, to }: AuditFilt
       ':partition': auditPartition(orgId),
       ':from': from === undefined ? '0' : timePrefix(from),
       ':to': to === undefined ? 'g' : `${timePrefix(to)}g`,
-      ...(actor !== undefined && { ':actor': actor }),
+      ...(actor !== undefined && { ':actor': actor.id, ':name': actor.name }),
       ...(action !== undefined && { ':action': action }),
       ...(targetId !== undefined && { ':target': targetId }),
     },

@@ -170,7 +170,11 @@ export function createCredentialStore(table: Table) {
             ExpressionAttributeValues: { ':at': revoked_at, ':org': orgId },
           },
         },
-        auditWrite(orgId, attribution, { action: 'api_key.revoke', target: { type: 'api_key', id: keyId } }),
+        auditWrite(orgId, attribution, {
+          action: 'api_key.revoke',
+          target: { type: 'api_key', id: keyId },
+          changes: { name: { before: held.name }, revoked_at: { before: null, after: revoked_at } },
+        }),
       ]);
       return { ...held, revoked_at };
     },

@@ -3,6 +3,7 @@ import { INTEGRATION_CONFIGS } from '#contract/schemas/integrations.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
+import { redactUrl } from '#domain/redacted-url.ts';
 import { auditWrite } from './audit.ts';
 import { integrationKey, integrationNameKey, integrationSecretsKey, integrationsPartition } from './keys.ts';
 import type { Table, Write } from './table.ts';
@@ -20,6 +21,15 @@ const IntegrationRecord = z.discriminatedUnion('type', [
   z.object({ ...shared, type: z.literal('webhook'), config: INTEGRATION_CONFIGS.webhook }),
 ]);
 export type IntegrationRecord = z.infer<typeof IntegrationRecord>;
+
+/**
+ * A record as it may be seen. The whole URL of a webhook is sealed with its secrets, as `url`; records
+ * from before that hold it themselves.
+ */
+export function withoutSecrets(record: IntegrationRecord): IntegrationRecord {
+  if (record.type !== 'webhook') return record;
+  return { ...record, config: { ...record.config, url: redactUrl(record.config.url) } };
+}
 
 interface IntegrationChange {
   readonly name?: string | undefined;
@@ -79,7 +89,7 @@ export function createIntegrationStore(table: Table) {
           changes: {
             name: { after: record.name },
             type: { after: record.type },
-            config: { after: record.config },
+            config: { after: withoutSecrets(record).config },
             ...(sealed !== null && { secrets: { after: 'set' } }),
           },
         }),
@@ -103,6 +113,7 @@ export function createIntegrationStore(table: Table) {
         (field) => JSON.stringify(next[field]) !== JSON.stringify(held[field]),
       );
       if (changed.length === 0 && change.sealed === undefined) return held;
+      const [before, after] = [withoutSecrets(held), withoutSecrets(next)];
       await table.transact([
         ...renameWrites(orgId, held, next),
         {
@@ -119,7 +130,7 @@ export function createIntegrationStore(table: Table) {
           target: { type: 'integration', id: held.id },
           changes: {
             ...Object.fromEntries(
-              changed.map((field) => [field, { before: held[field], after: next[field] }]),
+              changed.map((field) => [field, { before: before[field], after: after[field] }]),
             ),
             ...(change.sealed !== undefined && { secrets: { after: 'set' } }),
           },

@@ -3,9 +3,10 @@ import { notFound, ServiceError } from '#domain/errors.ts';
 import type { MemberRole } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
 import type { GroupMemberStore } from './group-members.ts';
-import { memberKey, orgKey, sessionKey, userKey, userOrgKey } from './keys.ts';
+import { memberKey, orgKey, userKey, userOrgKey } from './keys.ts';
 import { adminCountWrite, MembershipRecord, membershipWrites, UserRecord } from './organizations.ts';
-import { chunksOf, type Table, type Write } from './table.ts';
+import { releaseSessions } from './sessions.ts';
+import type { Table, Write } from './table.ts';
 
 /** A membership with the user behind it. */
 export interface Member {
@@ -94,8 +95,8 @@ export function createMemberStore(table: Table, groups: GroupMemberStore) {
     },
 
     /**
-     * Removes a member: the membership first, which ends all access, then what hung on it: teams and projects,
-     * and the sessions that worked in the organization.
+     * Removes a member: the membership first, which ends all access, then what hung on it: teams and
+     * projects, and the sessions that were opened in the organization.
      * @throws ServiceError conflict (the last admin)
      */
     async remove(orgId: string, held: Member, attribution: Attribution): Promise<void> {
@@ -119,27 +120,9 @@ export function createMemberStore(table: Table, groups: GroupMemberStore) {
         }),
       ]);
       await groups.removeUser(orgId, user.id);
-      await endSessions(orgId, user.id);
+      await releaseSessions(table, user.id, orgId);
     },
   };
-
-  /** Sessions of the user that work in the organization: their refresh tokens serve no more (design 4). */
-  async function endSessions(orgId: string, userId: string): Promise<void> {
-    const sessions = await table.queryAll({
-      KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
-      FilterExpression: 'org_id = :org',
-      ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'SESSION#', ':org': orgId },
-      ConsistentRead: true,
-    });
-    for (const chunk of chunksOf(sessions, 100))
-      await table.transact(
-        chunk.map(
-          (item): Write => ({
-            Delete: { Key: sessionKey(userId, String(item.sk).slice('SESSION#'.length)) },
-          }),
-        ),
-      );
-  }
 }
 
 function adminChange(orgId: string, before: MemberRole, after: MemberRole): Write[] {

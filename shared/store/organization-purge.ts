@@ -24,10 +24,10 @@ import {
   scansPartition,
   singlePartitions,
   slugKey,
-  userKey,
   userOrgKey,
 } from './keys.ts';
 import { createPurging, type KeepGoing, keyOf } from './purging.ts';
+import { releaseSessions } from './sessions.ts';
 import type { Item, Table } from './table.ts';
 
 export type OrganizationPurge = ReturnType<typeof createOrganizationPurge>;
@@ -68,16 +68,11 @@ export function createOrganizationPurge(table: Table) {
     return done && complete;
   }
 
-  /** A member's way in, and the sessions that work in the organization. */
+  /** A member's way in, and the sessions that were opened in the organization. */
   async function partsOfMember(orgId: string, item: Item): Promise<string[]> {
     const userId = suffix(item, 'MEMBER#');
-    const sessions = await table.queryAll({
-      KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
-      FilterExpression: 'org_id = :org',
-      ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'SESSION#', ':org': orgId },
-      ConsistentRead: true,
-    });
-    await table.deleteAll([...sessions.map(keyOf), userOrgKey(userId, orgId)]);
+    await releaseSessions(table, userId, orgId);
+    await table.deleteAll([userOrgKey(userId, orgId)]);
     return [memberGroupsPartition(orgId, userId)];
   }
 

@@ -121,7 +121,11 @@ export function createOrganizationStore(table: Table) {
           auditWrite(membership.orgId, attribution, {
             action: 'user.create',
             target: { type: 'user', id: user.id },
-            changes: { email: { after: user.email }, role: { after: membership.role } },
+            changes: {
+              email: { after: user.email },
+              name: { after: user.name },
+              role: { after: membership.role },
+            },
           }),
         );
       }
@@ -162,7 +166,11 @@ export function createOrganizationStore(table: Table) {
         auditWrite(record.id, attribution, {
           action: 'organization.create',
           target: { type: 'organization', id: record.id },
-          changes: { name: { after: record.name }, slug: { after: record.slug } },
+          changes: {
+            name: { after: record.name },
+            slug: { after: record.slug },
+            tier: { after: record.tier },
+          },
         }),
       ]);
       return record;

@@ -107,6 +107,8 @@ export function createProjectStore(table: Table, counters: CounterStore) {
           target: { type: 'project', id: record.id },
           changes: {
             name: { after: record.name },
+            ...(record.description !== null && { description: { after: record.description } }),
+            ...(record.parent_id !== null && { parent_id: { after: record.parent_id } }),
             ...(record.team_id !== null && { team_id: { after: record.team_id } }),
           },
         }),

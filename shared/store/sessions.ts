@@ -164,6 +164,40 @@ export function createSessionStore(table: Table) {
   }
 }
 
+/** Sessions that are handed to another organization side by side. */
+const HANDED_AT_ONCE = 25;
+
+/**
+ * What becomes of a leaver's sessions that were opened in the organization: they go on in another one
+ * of the user's, and end where there is none. In the one that was left they are of no more use: a token
+ * is refused as soon as its user is no member of the organization that it names.
+ */
+export async function releaseSessions(table: Table, userId: string, leftOrgId: string): Promise<void> {
+  const { pk } = userKey(userId);
+  const own = (prefix: string) =>
+    table.queryAll({
+      KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
+      ExpressionAttributeValues: { ':user': pk, ':prefix': prefix },
+      ConsistentRead: true,
+    });
+  const sessions = (await own('SESSION#')).filter(({ org_id }) => org_id === leftOrgId);
+  const keys = sessions.map(({ sk }) => ({ pk, sk: String(sk) }));
+  const home = (await own('ORG#')).find(({ org_id }) => org_id !== leftOrgId);
+  if (!home) return table.deleteAll(keys);
+  for (const chunk of chunksOf(keys, HANDED_AT_ONCE))
+    await Promise.all(
+      chunk.map((Key) =>
+        table.update({
+          Key,
+          UpdateExpression: 'SET org_id = :home',
+          // One that ended meanwhile stays ended.
+          ConditionExpression: 'attribute_exists(pk)',
+          ExpressionAttributeValues: { ':home': home.org_id },
+        }),
+      ),
+    );
+}
+
 function entries(orgIds: readonly string[], attribution: Attribution, change: AuditedChange): Write[] {
   return orgIds.map((orgId) => auditWrite(orgId, attribution, change));
 }

@@ -67,7 +67,10 @@ export function createTeamStore(table: Table) {
         auditWrite(orgId, attribution, {
           action: 'team.create',
           target: { type: 'team', id: team.id },
-          changes: { name: { after: team.name } },
+          changes: {
+            name: { after: team.name },
+            ...(team.description !== null && { description: { after: team.description } }),
+          },
         }),
       ]);
       return record;

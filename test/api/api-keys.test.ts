@@ -44,6 +44,31 @@ describe('API keys', () => {
     expect(used?.last_used_at).not.toBeNull();
   });
 
+  it('are listed whole, or by page, the oldest first', async () => {
+    const own = await createTestOrganization();
+    const inOwn = { org_id: own.orgId };
+    const made = [];
+    for (const name of ['one', 'two', 'three'])
+      made.push(
+        await own.client.call(apiKeys.operations.createApiKey, {
+          params: inOwn,
+          body: { name, scopes: ['projects:read'] },
+        }),
+      );
+    const list = async (query: { page?: number; per_page?: number }) =>
+      (await own.client.call(apiKeys.operations.listApiKeys, { params: inOwn, query })).map(({ id }) => id);
+    const ids = made.map(({ id }) => id);
+    expect(await list({})).toEqual(ids);
+    expect(await list({ per_page: 2 })).toEqual(ids.slice(0, 2));
+    expect(await list({ page: 2, per_page: 2 })).toEqual(ids.slice(2));
+    for (const query of ['page=0', 'per_page=101', 'per_page=many']) {
+      const answer = await request('GET', `/api/orgs/${own.orgId}/api-keys?${query}`, {
+        key: own.accessToken,
+      });
+      expect(answer.status).toBe(422);
+    }
+  });
+
   it('are refused from the very next request on when revoked', async () => {
     const { client, keyId, key } = await org.withKey('projects:read');
     await client.call(projects.operations.listProjects);

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
+import { organizations } from '#contract/operations/organizations.ts';
+import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { sessionKey } from '#store/keys.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { request } from '#test/harness/http.ts';
@@ -45,8 +48,14 @@ describe('login', () => {
     expect(upper.status).toBe(200);
     const foreign = await login({ ...org.admin, org_id: other.orgId });
     expect([foreign.status, foreign.body.error?.code]).toEqual([404, 'not_found']);
-    const own = await login({ ...org.admin, org_id: org.orgId });
-    expect(own.status).toBe(200);
+    for (const org_id of [org.orgId, org.orgId.toUpperCase(), toOpaque('organization', org.orgId)]) {
+      const own = await login({ ...org.admin, org_id });
+      expect(own.status).toBe(200);
+      const { refresh_token } = own.body;
+      const renewed = await request('POST', '/api/auth/refresh', { body: { refresh_token, org_id } });
+      const me = await request('GET', '/api/auth/me', { key: String(renewed.body.access_token) });
+      expect(me.body.org_id).toBe(org.orgId);
+    }
   });
 
   it.each([
@@ -94,6 +103,78 @@ describe('refresh and logout', () => {
     expect([refresh.status, refresh.body.error?.code]).toEqual([401, 'token_invalid']);
     const me = await request('GET', '/api/auth/me', { key: pair.refresh_token });
     expect([me.status, me.body.error?.code]).toEqual([401, 'token_invalid']);
+  });
+});
+
+describe('a session over several organizations', () => {
+  const refuse = [401, 'token_invalid'];
+  const use = async (key: string, path = '/api/projects') => {
+    const answer = await request('GET', path, { key });
+    return [answer.status, answer.body.error?.code];
+  };
+  const refresh = async (refresh_token: string, org_id?: string) => {
+    const answer = await request('POST', '/api/auth/refresh', {
+      body: { refresh_token, ...(org_id && { org_id }) },
+    });
+    return { token: String(answer.body.access_token), outcome: [answer.status, answer.body.error?.code] };
+  };
+  const join = (own: TestOrganization, user_id: string) =>
+    own.client.call(organizations.operations.addMember, {
+      params: { org_id: own.orgId },
+      query: { user_id, role: 'Viewer' },
+    });
+  const leave = (own: TestOrganization, member_user_id: string) =>
+    own.client.call(organizations.operations.removeMember, {
+      params: { org_id: own.orgId, member_user_id },
+    });
+
+  it('goes on in the others when its user is removed from the one that it was opened in', async () => {
+    const [x, y, home] = [
+      await createTestOrganization(),
+      await createTestOrganization(),
+      await createTestOrganization(),
+    ];
+    const { userId } = home.admin;
+    for (const own of [x, y]) await join(own, userId);
+    const inX = await connect().call(auth.operations.login, { body: { ...home.admin, org_id: x.orgId } });
+    const inY = await refresh(inX.refresh_token, y.orgId);
+    expect(await use(inY.token)).toEqual([200, undefined]);
+
+    await leave(x, userId);
+    expect(await use(inY.token)).toEqual([200, undefined]);
+    expect(await use(inX.access_token)).toEqual(refuse);
+    expect(await use(inX.access_token, '/api/auth/me')).toEqual(refuse);
+    // The refresh token serves no more in X, and for what is not X it does.
+    expect((await refresh(inX.refresh_token)).outcome).toEqual(refuse);
+    expect((await refresh(inX.refresh_token, x.orgId)).outcome).toEqual([404, 'not_found']);
+    const again = await refresh(inX.refresh_token, y.orgId);
+    expect(await use(again.token)).toEqual([200, undefined]);
+
+    await leave(y, userId);
+    for (const { token } of [inY, again]) expect(await use(token)).toEqual(refuse);
+    const inHome = await refresh(inX.refresh_token, home.orgId);
+    expect(await use(inHome.token)).toEqual([200, undefined]);
+  });
+
+  it('ends with the last of them', async () => {
+    const [x, y] = [await createTestOrganization(), await createTestOrganization()];
+    const leaver = { email: `${randomUUID()}@example.com`, password: 'ladder copper violin meadow' };
+    const { id } = await x.client.call(organizations.operations.createUser, {
+      body: { ...leaver, name: 'Leaver' },
+    });
+    const userId = fromOpaque('user', id) ?? '';
+    await join(y, userId);
+    const inX = await connect().call(auth.operations.login, { body: { ...leaver, org_id: x.orgId } });
+    const sessions = () =>
+      testTable().count({
+        KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':user': sessionKey(userId, '').pk, ':prefix': 'SESSION#' },
+      });
+    await leave(x, userId);
+    expect(await sessions()).toBe(1);
+    await leave(y, userId);
+    expect(await sessions()).toBe(0);
+    expect((await refresh(inX.refresh_token)).outcome).toEqual(refuse);
   });
 });
 

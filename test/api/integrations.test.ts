@@ -277,6 +277,196 @@ describe('secrets of integrations', () => {
   });
 });
 
+describe('the URL of a webhook', () => {
+  const withUrl = (name: string, url: string) => ({
+    type: 'webhook' as const,
+    name,
+    config: { url, events: ['scan.completed' as const] },
+  });
+  const patch = (id: string, body: object) =>
+    request('PATCH', `/api/orgs/${org.orgId}/integrations/${id}`, { key: org.accessToken, body });
+
+  it('shows none of the values of its query, anywhere', async () => {
+    const own = await createTestOrganization();
+    const params = { org_id: own.orgId };
+    const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+    const made = await own.client.call(operations.createIntegration, {
+      params,
+      body: withUrl('Hook', `https://hooks.example.com/x?v=1&sig=${first}`),
+    });
+    const shown = 'https://hooks.example.com/x?v=REDACTED&sig=REDACTED';
+    expect(made.config).toMatchObject({ url: shown });
+    const update = (config: object) =>
+      own.client.call(operations.updateIntegration, {
+        params: { ...params, integration_id: made.id },
+        body: { config },
+      });
+    const changed = await update({ url: `https://hooks.example.com/x?v=1&sig=${second}` });
+    expect(changed.config).toMatchObject({ url: shown });
+    expect((await update({ url: `https://hooks.example.com/y?${third}` })).config).toMatchObject({
+      url: 'https://hooks.example.com/y?REDACTED',
+    });
+    const entries = await audited(own.orgId);
+    expect(entries.slice(0, 3)).toMatchObject([
+      {
+        action: 'integration.update',
+        changes: {
+          config: {
+            before: { url: shown },
+            after: { url: 'https://hooks.example.com/y?REDACTED' },
+          },
+          secrets: { after: 'set' },
+        },
+      },
+      // The values alone: what is shown stays as it is.
+      { action: 'integration.update', changes: { secrets: { after: 'set' } } },
+      { action: 'integration.create', changes: { config: { after: { url: shown } } } },
+    ]);
+    expect(entries[1]?.changes).toEqual({ secrets: { after: 'set' } });
+    const { client: reader } = await own.withKey('projects:read');
+    const read = [
+      await reader.call(operations.listIntegrations, { params }),
+      await reader.call(operations.getIntegration, { params: { ...params, integration_id: made.id } }),
+    ];
+    const everything = JSON.stringify([made, changed, entries, read]) + (await wholeTable());
+    for (const secret of [first, second, third]) expect(everything).not.toContain(secret);
+  });
+
+  it('is kept whole with the secrets, and stays where it is sent back as it is shown', async () => {
+    const vault = createVault(
+      async () => 'a secret of sixty-four characters, which no deployment ever uses!',
+    );
+    const store = createIntegrationStore(testTable());
+    const dependencies = {
+      integrations: store,
+      vault,
+      clock: systemClock,
+      ids: createIds(systemClock),
+      allowPrivateAddresses: false,
+    };
+    const asked = { ...asAdmin(), query: undefined, upload: undefined };
+    const url = 'https://hooks.example.com/x?sig=hush';
+    const made = await integrationOperations.createIntegration(
+      { ...asked, params: inOrg(), body: withUrl('Whole', url) },
+      dependencies,
+    );
+    const read = async () =>
+      vault.open(org.orgId, made.id, (await store.readSealed(org.orgId, made.id)) ?? '');
+    const change = (config: { url?: string; events?: 'scan.failed'[] }) =>
+      integrationOperations.updateIntegration(
+        { ...asked, params: at(made.id), body: { config } },
+        dependencies,
+      );
+    const { secret } = await read();
+    expect(secret).toMatch(/^whsec_/);
+    const { updated_at } = await store.require(org.orgId, made.id);
+    for (const same of [url, 'https://hooks.example.com/x?sig=REDACTED']) {
+      expect(await change({ url: same })).toMatchObject({ updated_at });
+      expect(await read()).toEqual({ secret, url });
+    }
+    await change({ url: 'https://hooks.example.com/x?sig=REDACTED', events: ['scan.failed'] });
+    expect(await read()).toEqual({ secret, url });
+    const next = 'https://hooks.example.com/x?sig=other';
+    await change({ url: next });
+    expect(await read()).toEqual({ secret, url: next });
+  });
+
+  it('is hidden and kept as well in records that are older than its seal', async () => {
+    const made = await create(webhook('Older'));
+    const store = createIntegrationStore(testTable());
+    const url = 'https://hooks.example.com/old?sig=hush';
+    const at0 = { actor: { type: 'system' as const, id: null, name: 'test' }, requestId: null, ip: null };
+    const held = await store.require(org.orgId, made.id);
+    await store.update(org.orgId, held, { config: { url } }, { ...at0, at: Date.now() });
+    const renamed = await patch(made.id, { name: 'Older still' });
+    expect(renamed.body.config).toMatchObject({ url: 'https://hooks.example.com/old?sig=REDACTED' });
+    expect((await store.require(org.orgId, made.id)).config).toMatchObject({ url });
+    expect(JSON.stringify(await audited(org.orgId))).not.toContain('hush');
+  });
+
+  it('must be whole where it changes, and when it is made', async () => {
+    const made = await create(withUrl('Moved', 'https://hooks.example.com/x?sig=hush') as never);
+    const moved = { url: 'https://elsewhere.example.com/x?sig=REDACTED' };
+    const refusal = {
+      loc: ['body', 'config', 'url'],
+      msg: 'config.url must be whole: REDACTED stands for what is never shown',
+    };
+    const answer = await patch(made.id, { config: moved });
+    expect([answer.status, answer.body.detail]).toMatchObject([422, [refusal]]);
+    const copied = await request('POST', `/api/orgs/${org.orgId}/integrations`, {
+      key: org.accessToken,
+      body: { ...withUrl('Copied', ''), config: { ...moved, events: ['scan.failed'] } },
+    });
+    expect([copied.status, copied.body.detail]).toMatchObject([422, [refusal]]);
+  });
+});
+
+describe('the token of Jira', () => {
+  const move = async (name: string, body: object) => {
+    const made = await create(jira(name));
+    return request('PATCH', `/api/orgs/${org.orgId}/integrations/${made.id}`, {
+      key: org.accessToken,
+      body,
+    });
+  };
+
+  it.each([
+    ['another host', 'https://evil.example.com'],
+    ['another port', 'https://team.atlassian.example.com:8443'],
+    ['plain HTTP', 'http://team.atlassian.example.com'],
+  ])('goes to %s only where it is sent along', async (name, base_url) => {
+    const refused = await move(`Token to ${name}`, { config: { base_url } });
+    expect([refused.status, refused.body.detail]).toMatchObject([
+      422,
+      [
+        {
+          loc: ['body', 'secrets', 'api_token'],
+          msg: 'secrets.api_token is required where config.base_url moves to another origin',
+        },
+      ],
+    ]);
+    const other = await move(`Other secret to ${name}`, {
+      config: { base_url },
+      secrets: { webhook_secret: 'x' },
+    });
+    expect(other.status).toBe(422);
+    const moved = await move(`Along to ${name}`, { config: { base_url }, secrets: { api_token: 'new' } });
+    expect([moved.status, moved.body.config]).toMatchObject([200, { base_url }]);
+  });
+
+  it('stays where the origin does', async () => {
+    const base_url = 'https://TEAM.atlassian.example.com:443/jira';
+    const moved = await move('Same origin', { config: { base_url } });
+    expect([moved.status, moved.body.config]).toMatchObject([200, { base_url }]);
+  });
+
+  it.each([
+    ['http://169.254.169.254/latest', 422],
+    ['http://2852039166', 422],
+    ['http://169.254.1.1.', 422],
+    ['http://[::ffff:169.254.169.254]', 422],
+    ['http://[64:ff9b::a9fe:a9fe]', 422],
+    ['http://[fe80::1]', 422],
+    ['http://[fd00:ec2::254]', 422],
+    ['http://metadata.google.internal', 422],
+    ['http://10.0.0.1', 200],
+    ['http://127.0.0.1:8080', 200],
+    ['http://[fd00::1]', 200],
+    ['http://jira.internal', 200],
+  ])('to %s answers %i', async (base_url, status) => {
+    const config = { base_url, project_key: 'SEC' };
+    const made = await request('POST', `/api/orgs/${org.orgId}/integrations`, {
+      key: org.accessToken,
+      body: { ...jira(base_url), config },
+    });
+    expect(made.status).toBe(status);
+    const moved = await move(`to ${base_url}`, { config, secrets: { api_token: 'new' } });
+    expect(moved.status).toBe(status);
+    const detail = [{ loc: ['body', 'config', 'base_url'] }];
+    if (status === 422) expect([made.body, moved.body]).toMatchObject([{ detail }, { detail }]);
+  });
+});
+
 /** The parts of an operation's input that are the caller's. */
 function asAdmin() {
   return {
@@ -321,12 +511,18 @@ describe('bad integrations', () => {
       ['body', 'config', 'base_url'],
       'config.base_url is required',
     ],
-    ...['ftp://x.example.com', 'nothing', 'https://me:pw@x.example.com', 'https://x.example.com/#a'].map(
+    ...[
+      'ftp://x.example.com',
+      'nothing',
+      'https://me:pw@x.example.com',
+      'https://x.example.com/#a',
+      'https://x.example.com/?token=a',
+    ].map(
       (base_url) =>
         [
           wrong({ base_url }),
           ['body', 'config', 'base_url'],
-          'config.base_url must be an http or https URL without credentials and fragment',
+          'config.base_url must be an http or https URL without credentials, query and fragment',
         ] satisfies (typeof refused)[number],
     ),
     [

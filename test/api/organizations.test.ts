@@ -209,6 +209,10 @@ describe('teams', () => {
     expect(
       await org.client.call(operations.updateTeam, { params, body: { name: 'PLATFORM', description: null } }),
     ).toMatchObject({ name: 'PLATFORM', description: null });
+    const describe = (description: string) =>
+      org.client.call(operations.updateTeam, { params, body: { description } });
+    expect(await describe(' Again ')).toMatchObject({ description: 'Again' });
+    expect(await describe('')).toMatchObject({ description: null });
     expect((await org.client.call(operations.listTeams, { params: inOrg() })).map(({ id }) => id)).toContain(
       made.id,
     );
@@ -313,6 +317,51 @@ describe('users', () => {
     expect([again.status, again.body.error?.code]).toEqual([409, 'already_exists']);
   });
 
+  it('who left can be invited again, and stay who they are', async () => {
+    const user = await makeUser();
+    const invite = (of: TestOrganization, body: object = {}) =>
+      request('POST', '/api/organization/users', {
+        key: of.accessToken,
+        body: { email: user.email.toUpperCase(), name: 'Another name', password: 'short', ...body },
+      });
+    await org.client.call(operations.removeMember, { params: { ...inOrg(), member_user_id: user.uuid } });
+    const back = await invite(org, { role: 'editor' });
+    expect([back.status, back.body]).toMatchObject([
+      201,
+      { id: user.id, email: user.email, name: 'Somebody', role: 'Editor' },
+    ]);
+    // The password of the body is nobody's.
+    const me = await connect((await signIn(user.email)).access_token).call(auth.operations.getCurrentUser);
+    expect(me).toMatchObject({ id: user.uuid, role: 'Editor', org_id: org.orgId });
+    const again = await invite(org);
+    expect([again.status, again.body.error?.code]).toEqual([409, 'already_exists']);
+    const elsewhere = await invite(await createTestOrganization());
+    expect([elsewhere.status, elsewhere.body.role]).toEqual([201, 'member']);
+    const log = await org.client.call(operations.listAuditLog, {
+      query: { target_id: user.id, action: 'member.add' },
+    });
+    expect(log.data).toMatchObject([{ changes: { role: { after: 'Editor' } } }]);
+  });
+
+  it('whose organization was deleted can be invited to another', async () => {
+    const gone = await createTestOrganization();
+    const user = await makeUser(undefined, gone);
+    await gone.client.call(operations.deleteOrganization, { params: { org_id: gone.orgId } });
+    const invited = await org.client.call(operations.createUser, {
+      body: { email: user.email, name: 'Somebody', role: 'Viewer' },
+    });
+    expect(invited).toMatchObject({ id: user.id, role: 'Viewer' });
+    await expect
+      .poll(async () => {
+        const { body } = await request('POST', '/api/auth/login', {
+          body: { email: user.email, password: PASSWORD },
+        });
+        const me = await request('GET', '/api/auth/me', { key: String(body.access_token) });
+        return me.body.org_id;
+      })
+      .toBe(org.orgId);
+  });
+
   it('get no password that anybody would guess', async () => {
     const email = `${randomUUID()}@example.com`;
     for (const password of ['short', 'aaaaaaaaaaaaaaaaaaaa', email]) {
@@ -358,8 +407,8 @@ describe('the audit log', () => {
     );
     const [entry] = (await list({ action: 'team.update' })).data;
     expect(entry).toMatchObject({
-      actor: { type: 'user', id: own.admin.userId, name: own.admin.email },
-      target: { type: 'team', id: body.id },
+      actor: { type: 'user', id: toOpaque('user', own.admin.userId), name: own.admin.email },
+      target: { type: 'team', id: toOpaque('team', body.id) },
       changes: { name: { before: 'Watched', after: 'Watched closely' } },
       request_id: headers.get('x-request-id'),
     });
@@ -370,12 +419,15 @@ describe('the audit log', () => {
     ]);
     expect((await list({ actor: 'key admin' })).data.map(({ action }) => action)).toContain('project.create');
     expect(
-      (await list({ actor: own.admin.email })).data.every(({ actor }) => actor.id === own.admin.userId),
+      (await list({ actor: own.admin.email })).data.every(
+        ({ actor }) => actor.id === toOpaque('user', own.admin.userId),
+      ),
     ).toBe(true);
     expect((await list({ from: began, sort: 'created_at' })).data[0]?.action).toBe('team.create');
     expect((await list({ to: '2020-01-01T00:00:00Z' })).data).toEqual([]);
     expect((await list({ page: 2, per_page: 1 })).data).toEqual([all.data[1]]);
     const other = await createTestOrganization();
-    expect(JSON.stringify(await other.client.call(operations.listAuditLog))).not.toContain(team.id);
+    for (const id of [team.id, toOpaque('team', team.id)])
+      expect(JSON.stringify(await other.client.call(operations.listAuditLog))).not.toContain(id);
   });
 });

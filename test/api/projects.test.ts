@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { assets } from '#contract/operations/assets.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
@@ -20,6 +20,12 @@ const addAsset = async (name: string) => {
   return toOpaque('asset', made.id);
 };
 
+/** A body of so many levels, with a name of its own. */
+function nested(levels: number): string {
+  const inside = levels - 1;
+  return `{"name":"nested ${levels}","deep":${'['.repeat(inside)}${']'.repeat(inside)}}`;
+}
+
 describe('projects', () => {
   it('are created, read, changed and deleted', async () => {
     const made = await create('Payments', 'Everything about money');
@@ -37,6 +43,18 @@ describe('projects', () => {
       asset_count: 0,
       finding_count: 0,
     });
+    const described = await org.client.call(projects.operations.updateProject, {
+      params,
+      body: { description: 'Again' },
+    });
+    expect(described.description).toBe('Again');
+    for (const blank of ['', '  ']) {
+      const cleared = await org.client.call(projects.operations.updateProject, {
+        params,
+        body: { description: blank },
+      });
+      expect(cleared.description).toBeNull();
+    }
     // The old name is free again.
     await create('Payments');
     expect(await org.client.call(projects.operations.deleteProject, { params })).toEqual({
@@ -206,6 +224,55 @@ describe('bad input', () => {
   ])('%s %s %j answers %i %s', async (method, path, options, status, code) => {
     const answer = await request(method, path, { key: org.accessToken, ...options });
     expect([answer.status, answer.body.error?.code]).toEqual([status, code]);
+  });
+
+  it.each([
+    ['The request body is not valid JSON', '{"name":'],
+    ['The request has no body: send a JSON object', ''],
+    ['The request body has a member that is not allowed: __proto__', '{"name":"x","__proto__":{"a":1}}'],
+    [
+      'The request body has a member that is not allowed: prototype within constructor',
+      '{"name":"x","a":{"constructor":{"prototype":{}}}}',
+    ],
+    ['The request body is nested more than 100 levels deep', nested(101)],
+    ['The request body is nested more than 100 levels deep', nested(400_000)],
+  ])('%s', async (message, text) => {
+    const B = await request('POST', '/api/projects', { key: org.accessToken, text });
+    expect([B.status, B.body.error]).toMatchObject([400, { code: 'invalid_json', message }]);
+    const path = `/api/orgs/${org.orgId}/projects`;
+    const A = await request('POST', path, { key: org.accessToken, text });
+    expect([A.status, A.body.detail]).toEqual([422, [{ loc: ['body'], msg: message, type: 'json_invalid' }]]);
+  });
+
+  it('takes what is nested as deep as is allowed', async () => {
+    const answer = await request('POST', '/api/projects', { key: org.accessToken, text: nested(100) });
+    expect(answer.status).toBe(201);
+  });
+
+  it('refuses bytes that are no UTF-8, whether the gateway passes them on as they are or as text', async () => {
+    const send = async (type: string, ...bytes: number[]) => {
+      const body = Buffer.concat([Buffer.from('{"name":"bytes '), Buffer.from(bytes), Buffer.from('"}')]);
+      const response = await fetch(`${inject('service').url}/api/projects`, {
+        method: 'POST',
+        headers: { 'content-type': type, authorization: `Bearer ${org.accessToken}` },
+        body,
+      });
+      return [response.status, await response.json()];
+    };
+    const refusal = [
+      400,
+      { error: { code: 'invalid_json', message: 'The request body is not valid UTF-8' } },
+    ];
+    expect(await send('application/json', 0xff)).toEqual(refusal);
+    expect(await send('application/vnd.example+json', 0xff)).toEqual(refusal);
+    // Half of a character, of which the replacement is as long: told only where the bytes arrive.
+    expect(await send('application/vnd.example+json', 0xf0, 0x9f, 0x98)).toEqual(refusal);
+    // The replacement character itself is a character like any other.
+    for (const [type, letter] of [
+      ['application/json', 0x61],
+      ['application/vnd.example+json', 0x62],
+    ] as const)
+      expect(await send(type, 0xef, 0xbf, 0xbd, letter)).toMatchObject([201, {}]);
   });
 
   it('names every wrong field by its path', async () => {

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { PASSWORD_LENGTH } from '#shared/security/password-policy.ts';
 import { declareGroup } from '../operation.ts';
-import { opaqueIdInput } from '../schemas/common.ts';
+import { opaqueIdInput, optionalPageQuery, Uuid } from '../schemas/common.ts';
 import { CurrentUser, OrgRead, TokenPair } from '../schemas/records.ts';
 
 // Spec silent: the organization that the session works in (design 2); default the earliest joined.
-const OrganizationChoice = z.union([z.uuid(), opaqueIdInput('organization')]).optional();
+const OrganizationChoice = z.union([Uuid, opaqueIdInput('organization')]).optional();
 
 export const auth = declareGroup('auth', {
   login: {
@@ -82,6 +82,7 @@ export const auth = declareGroup('auth', {
     path: '/api/auth/orgs',
     summary: 'Organizations of the caller',
     permission: 'signed-in',
+    query: z.object(optionalPageQuery),
     response: { status: 200, schema: z.array(OrgRead) },
     errors: [],
   },

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { readRole } from '#domain/permissions.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { listOf, optionalPageQuery, pageQuery, text, Uuid } from '../schemas/common.ts';
+import { clearableText, listOf, optionalPageQuery, pageQuery, text, Uuid } from '../schemas/common.ts';
 import {
   AuditEntry,
   Organization,
@@ -156,7 +156,7 @@ export const organizations = declareGroup('organizations', {
     summary: 'Create a team',
     permission: 'projects:write',
     params: org,
-    body: z.object({ name: text(200), description: text(2000).nullish() }),
+    body: z.object({ name: text(200), description: clearableText(2000) }),
     response: { status: 200, schema: TeamRead },
     errors: ['already_exists'],
   },
@@ -177,7 +177,7 @@ export const organizations = declareGroup('organizations', {
     summary: 'Change name or description',
     permission: 'projects:write',
     params: team,
-    body: z.object({ name: text(200).optional(), description: text(2000).nullish() }),
+    body: z.object({ name: text(200).optional(), description: clearableText(2000) }),
     response: { status: 200, schema: TeamRead },
     errors: ['already_exists', 'conflict'],
   },
@@ -295,7 +295,8 @@ export const organizations = declareGroup('organizations', {
     family: 'B',
     method: 'POST',
     path: '/api/organization/users',
-    summary: 'Make a user who is a member; without a password the identity provider signs them in',
+    summary:
+      'Make a user who is a member, or a member of a user who is there; without a password the identity provider signs them in',
     permission: 'admin',
     addition: true,
     body: z.object({
@@ -315,7 +316,8 @@ export const organizations = declareGroup('organizations', {
     permission: 'admin',
     query: z.object({
       ...pageQuery,
-      sort: z.enum(['created_at', '-created_at']).default('-created_at'),
+      // Both names of the one time that an entry has.
+      sort: z.enum(['at', '-at', 'created_at', '-created_at']).default('-created_at'),
       actor: text(300).optional(),
       action: text(100).optional(),
       target_id: text(100).optional(),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { declareGroup } from '../operation.ts';
 import {
+  clearableText,
   Deleted,
   deletedOf,
   listOf,
@@ -21,12 +22,12 @@ const orgProject = z.object({ org_id: Uuid, project_id: Uuid });
 
 /** Bodies are the same in both families, but for how they write a team's id. */
 function createBody(teamId: z.ZodType<string>) {
-  return z.object({ name: text(200), description: text(2000).nullish(), team_id: teamId.nullish() });
+  return z.object({ name: text(200), description: clearableText(2000), team_id: teamId.nullish() });
 }
 function updateBody(teamId: z.ZodType<string>) {
   return z.object({
     name: text(200).optional(),
-    description: text(2000).nullish(),
+    description: clearableText(2000),
     team_id: teamId.nullish(),
   });
 }

@@ -4,8 +4,8 @@ import { fromOpaque, ID_PREFIXES, type IdKind } from '#domain/ids.ts';
 /** ISO 8601 UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 });
 
-/** An identifier as Family A shows it. */
-export const Uuid = z.uuid();
+/** An identifier as Family A shows it: lower case, in whatever case it was sent. */
+export const Uuid = z.uuid().toLowerCase();
 
 /** An identifier as Family B shows it, in a response. */
 export function opaqueId(kind: IdKind): z.ZodString {
@@ -139,11 +139,21 @@ function hasControlCharacter(value: string): boolean {
 
 /** Text that people write: trimmed, never empty, and no control characters that would garble a list. */
 export function text(maximum: number) {
+  return writtenText(maximum).min(1);
+}
+
+/** Text that people may also leave out or take away: with null, or with nothing but spaces. */
+export function clearableText(maximum: number) {
+  return writtenText(maximum)
+    .transform((value) => (value === '' ? null : value))
+    .nullish();
+}
+
+function writtenText(maximum: number) {
   return (
     z
       .string()
       .trim()
-      .min(1)
       .max(maximum)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
       .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'must not contain control characters')

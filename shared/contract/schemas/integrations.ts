@@ -3,22 +3,29 @@ import { WEBHOOK_EVENTS } from '#domain/vocabulary.ts';
 import { Timestamp, text, Uuid } from './common.ts';
 
 /** An address that the service calls. What it holds is shown again, so credentials have no place in it. */
-const HttpUrl = text(2000)
-  .refine((value) => {
-    const url = URL.parse(value);
-    return (
-      url !== null &&
-      /^https?:$/.test(url.protocol) &&
-      url.username === '' &&
-      url.password === '' &&
-      url.hash === ''
-    );
-  }, 'must be an http or https URL without credentials and fragment')
-  .meta({ format: 'uri' });
+function httpUrl(without: string, fits: (url: URL) => boolean) {
+  return text(2000)
+    .refine((value) => {
+      const url = URL.parse(value);
+      return url !== null && /^https?:$/.test(url.protocol) && fits(url);
+    }, `must be an http or https URL without ${without}`)
+    .meta({ format: 'uri' });
+}
+
+const isBare = (url: URL) => url.username === '' && url.password === '' && url.hash === '';
+
+/** Of a webhook: what its query holds is kept like a secret. */
+const WebhookUrl = httpUrl('credentials and fragment', isBare);
+
+/** What paths are added to: a query has no place in it. */
+const BaseUrl = httpUrl('credentials, query and fragment', (url) => isBare(url) && url.search === '');
+
+/** An address as it is kept and shown: redacted, it may have become longer than what may be sent. */
+const ShownUrl = z.string().meta({ format: 'uri' });
 
 const github = { account: text(100).nullable() };
 const jira = {
-  base_url: HttpUrl,
+  base_url: BaseUrl,
   project_key: z
     .string()
     .trim()
@@ -27,7 +34,7 @@ const jira = {
   email: z.email().max(320).nullable(),
 };
 const webhook = {
-  url: HttpUrl,
+  url: WebhookUrl,
   events: z
     .array(z.enum(WEBHOOK_EVENTS))
     .min(1)
@@ -38,11 +45,11 @@ const webhook = {
 const secret = text(4000);
 const jiraSecrets = { api_token: secret, webhook_secret: secret.nullable() };
 
-/** A record's own fields by type, as it is kept and shown; what was not given is null. */
+/** A record's own fields by type, as it is kept and shown; what was not given is null, and a webhook's URL is redacted. */
 export const INTEGRATION_CONFIGS = {
   github: z.object(github),
-  jira: z.object(jira),
-  webhook: z.object(webhook),
+  jira: z.object({ ...jira, base_url: ShownUrl }),
+  webhook: z.object({ ...webhook, url: ShownUrl }),
 };
 
 const shared = {
