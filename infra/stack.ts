@@ -40,6 +40,8 @@ export class AspmStack extends Stack {
     const runDispatch = new WorkQueue(this, 'RunDispatch', { consumer: 'run-dispatcher' });
     const deletions = new WorkQueue(this, 'Deletions', { consumer: 'deleter' });
     const imports = new WorkQueue(this, 'Imports', { consumer: 'ingest-import' });
+    const uploads = new WorkQueue(this, 'Uploads', { consumer: 'take-upload' });
+    reports.notifyOfUploads(uploads.queue);
 
     const api = new Api(this, 'Api');
     const publicUrl = deployment.publicUrl ?? api.url;
@@ -92,6 +94,9 @@ export class AspmStack extends Stack {
     functions.get('scan-planner').addEventSource(new SqsEventSource(scanRequests.queue, batch));
     functions.get('run-dispatcher').addEventSource(new SqsEventSource(runDispatch.queue, batch));
     functions.get('deleter').addEventSource(new SqsEventSource(deletions.queue, batch));
+    functions
+      .get('take-upload')
+      .addEventSource(new SqsEventSource(uploads.queue, { batchSize: 1, reportBatchItemFailures: true }));
     // An import of 25,000 findings takes its time: one a batch, so that none waits behind another's.
     functions
       .get('ingest-import')
@@ -116,6 +121,7 @@ export class AspmStack extends Stack {
         'run-dispatch': runDispatch.deadLetters,
         deletions: deletions.deadLetters,
         imports: imports.deadLetters,
+        uploads: uploads.deadLetters,
       },
       functions,
       apiId: api.id,

@@ -12,7 +12,23 @@ interface ReportPlace {
   readonly format?: 'native' | 'findings';
 }
 
-const UPLOAD_SECONDS = 900;
+/** A caller's own report, as it was sent: until it has been taken in. */
+export interface UploadPlace {
+  readonly orgId: string;
+  readonly scanId: string;
+  readonly assetId: string;
+}
+
+/** How long a presigned address is good for. */
+export const UPLOAD_SECONDS = 900;
+
+/** The place of an upload, as the bucket's notifications name it; null for every other object. */
+export function uploadPlaceOf(key: string): UploadPlace | null {
+  const [folder, orgId, scanId, assetId, file] = decodeURIComponent(key).split('/');
+  return folder === 'raw' && orgId && scanId && assetId && file === 'upload'
+    ? { orgId, scanId, assetId }
+    : null;
+}
 
 export type ReportBucket = ReturnType<typeof createReportBucket>;
 
@@ -27,10 +43,11 @@ export function createReportBucket(url: string) {
   return {
     /** A presigned PUT of exactly this many bytes: both headers are signed, S3 refuses others. */
     async presignUpload(
-      place: ReportPlace,
+      place: ReportPlace | UploadPlace,
       bytes: number,
+      contentType = 'application/gzip',
     ): Promise<{ url: string; headers: Record<string, string> }> {
-      const headers = { 'content-type': 'application/gzip', 'content-length': String(bytes) };
+      const headers = { 'content-type': contentType, 'content-length': String(bytes) };
       const signer = new AwsV4Signer({
         ...(await signingKeys(credentials)),
         service: 's3',
@@ -53,8 +70,16 @@ export function createReportBucket(url: string) {
       if (!answer.ok) throw new Error(`The report bucket answered ${answer.status}`);
     },
 
-    /** The gzipped report; null where none was uploaded. */
-    async read(place: ReportPlace): Promise<Uint8Array | null> {
+    /** Forgets an upload once its findings are kept: it can hold secrets. */
+    async remove(place: UploadPlace): Promise<void> {
+      const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
+      const answer = await client.fetch(`${url}/${keyOf(place)}`, { method: 'DELETE' });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Error(`The report bucket answered ${answer.status}`);
+    },
+
+    /** The report as it was sent; null where none was uploaded. */
+    async read(place: ReportPlace | UploadPlace): Promise<Uint8Array | null> {
       const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
       const answer = await client.fetch(`${url}/${keyOf(place)}`);
       if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
@@ -89,7 +114,10 @@ async function signingKeys(credentials: ReturnType<typeof fromEnv>) {
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-function keyOf({ orgId, scanId, assetId, scanner, format = 'native' }: ReportPlace): string {
+function keyOf(place: ReportPlace | UploadPlace): string {
+  const folder = `raw/${place.orgId}/${place.scanId}/${place.assetId}`;
+  if (!('scanner' in place)) return `${folder}/upload`;
+  const { scanner, format = 'native' } = place;
   const kind = format === 'native' ? '' : `.${format}`;
-  return `raw/${orgId}/${scanId}/${assetId}/${scanner}${kind}.json.gz`;
+  return `${folder}/${scanner}${kind}.json.gz`;
 }

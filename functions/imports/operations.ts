@@ -1,10 +1,12 @@
 import type { imports } from '#contract/operations/imports.ts';
+import { timestamp } from '#domain/clock.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { presentScan } from '#shared/presenters/scan.ts';
+import { UPLOAD_SECONDS } from '#shared/report-bucket.ts';
 import { fingerprintKey } from '#shared/security/claims.ts';
 import { readUpload } from './read-upload.ts';
-import { type ImportDependencies, submitImport } from './submit-import.ts';
+import { type ImportDependencies, isDefaultBranch, submitImport } from './submit-import.ts';
 
 export const importOperations: Implementations<typeof imports.operations, ImportDependencies> = {
   async importFindings(input, dependencies) {
@@ -22,5 +24,29 @@ export const importOperations: Implementations<typeof imports.operations, Import
       dependencies,
     );
     return presentScan(scan);
+  },
+
+  /** The scan first, queued: the upload finds it there, and one that never comes is ended by the sweep. */
+  async createImportUrl(input, dependencies) {
+    const { caller, params, body } = input;
+    const { imports, bucket, clock, ids } = dependencies;
+    const asset = await dependencies.assets.require(caller.orgId, params.asset_id);
+    const attribution = attributionOf(input, clock);
+    const ref = { orgId: caller.orgId, scanId: ids.next(), assetId: asset.id, runId: ids.next() };
+    const branch = body.branch ?? null;
+    const scan = await imports.expectUpload(
+      {
+        ref,
+        branch,
+        isDefault: isDefaultBranch(asset, branch),
+        reports: [],
+        named: body.scanner ?? null,
+        idempotency: null,
+      },
+      attribution,
+    );
+    const { url, headers } = await bucket.presignUpload(ref, body.bytes, body.content_type);
+    const expires_at = timestamp(attribution.at + UPLOAD_SECONDS * 1000);
+    return { upload: { method: 'PUT', url, headers, expires_at }, scan: presentScan(scan) };
   },
 };

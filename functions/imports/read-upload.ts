@@ -11,7 +11,7 @@ import { looksLikeSarif, MAX_RESULTS, parseSarif, SarifError } from '#shared/rep
 const unzip = promisify(gunzip);
 
 /** A report unpacks to at most this: 4 MB of zeros would unpack to 4 GB. */
-const MAX_UNPACKED = 100 * 1024 * 1024;
+const MAX_UNPACKED = 200 * 1024 * 1024;
 
 /** What an import holds of one scanner. */
 export interface ImportedReport {
@@ -65,7 +65,7 @@ async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
     return await unzip(bytes, { maxOutputLength: MAX_UNPACKED });
   } catch (cause) {
     if (cause instanceof RangeError)
-      throw new ServiceError('payload_too_large', 'The report unpacks to more than 100 MB');
+      throw new ServiceError('payload_too_large', 'The report unpacks to more than 200 MB');
     // A gateway that takes the type for text has replaced bytes by then: nothing of it can be saved.
     throw new ServiceError(
       'invalid_json',

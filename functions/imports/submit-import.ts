@@ -26,7 +26,7 @@ export interface ImportDependencies {
   readonly scans: ScanStore;
   readonly imports: ImportStore;
   readonly manifests: ManifestStore;
-  readonly bucket: Pick<ReportBucket, 'write'>;
+  readonly bucket: Pick<ReportBucket, 'write' | 'presignUpload'>;
   readonly importRequests: Queue<ImportRequested>;
   readonly readFingerprintSecret: SecretReader;
   readonly clock: Clock;
@@ -128,7 +128,7 @@ async function enqueue(
  * An import without a branch is of the default one, and so is the first that names one where none is known
  * yet: what has no repository to ask has no other way to tell.
  */
-function isDefaultBranch(asset: AssetRecord, branch: string | null): boolean {
+export function isDefaultBranch(asset: AssetRecord, branch: string | null): boolean {
   return branch === null || asset.default_branch === null || branch === asset.default_branch;
 }
 

@@ -40,12 +40,36 @@ async function sweepScan(orgId: string, scanId: string, dependencies: SweepDepen
   const { scans, clock, scanRequests } = dependencies;
   const scan = await scans.get(orgId, scanId);
   if (!scan || clock.now() - Date.parse(scan.created_at) < PATIENCE) return;
+  if (scan.status === 'queued' && scan.trigger === 'import') {
+    await endMissingUpload(orgId, scan, dependencies);
+    return;
+  }
   if (scan.status === 'queued' || scan.remaining === undefined) {
     await scanRequests.send({ org_id: orgId, scan_id: scanId });
     return;
   }
   await endLostRuns(orgId, scan, dependencies);
   await finishScan(orgId, scanId, dependencies);
+}
+
+/** An upload that was announced has 15 minutes to begin, and gets as many to arrive and be read. */
+const UPLOAD_PATIENCE = 30 * 60_000;
+
+async function endMissingUpload(
+  orgId: string,
+  scan: ScanRecord,
+  { scans, clock }: SweepDependencies,
+): Promise<void> {
+  const at = clock.now();
+  if (at - Date.parse(scan.created_at) < UPLOAD_PATIENCE) return;
+  const actor = { type: 'system' as const, id: null, name: 'sweep' };
+  const failure = {
+    asset_id: scan.target_id ?? '',
+    scanner: null,
+    code: 'report_invalid',
+    message: 'No report was uploaded to the address that was given out',
+  };
+  await scans.finish(orgId, scan, 'failed', { actor, requestId: null, ip: null, at }, [failure]);
 }
 
 /** An import that nobody is at work on: its message was lost, or its function was. */

@@ -36,6 +36,7 @@ const WATCHED: readonly FunctionName[] = [
   'run-dispatcher',
   'ingest-report',
   'ingest-import',
+  'take-upload',
   'finish-run',
   'sweep',
   'suppression-clock',

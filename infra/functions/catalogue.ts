@@ -16,7 +16,7 @@ export interface Grants {
   readonly table: readonly TableAction[];
   readonly send: readonly ('scan-requests' | 'run-dispatch' | 'deletions' | 'imports')[];
   readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
-  readonly reports: 'none' | 'read' | 'upload' | 'purge';
+  readonly reports: 'none' | 'read' | 'upload' | 'convert' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
 }
 
@@ -146,6 +146,19 @@ export const FUNCTIONS = {
     timeoutSeconds: 900,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
     may: { ...NOTHING, table: WRITE, reports: 'read' },
+  },
+  'take-upload': {
+    // A report of 100 MB is read whole.
+    memory: 3008,
+    timeoutSeconds: 300,
+    settings: ['TABLE_NAME', 'FINGERPRINT_SECRET_ARN', 'REPORT_BUCKET_URL', 'IMPORT_QUEUE_URL'],
+    may: {
+      ...NOTHING,
+      table: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+      send: ['imports'],
+      secrets: ['fingerprint'],
+      reports: 'convert',
+    },
   },
   'ingest-import': {
     memory: 3008,

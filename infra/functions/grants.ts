@@ -66,6 +66,10 @@ function allowReports(
     id: 'AwsSolutions-IAM5[Resource::<ReportBucket.Arn>/raw/*]',
     reason: 'Raw reports and nothing else of the bucket: one object a run and scanner.',
   });
+  if (reports === 'convert') {
+    add(target, ['s3:GetObject', 's3:PutObject', 's3:DeleteObject'], [objects]);
+    allowKey(target, key, 's3', ['kms:GenerateDataKey', 'kms:Decrypt']);
+  }
   if (reports === 'upload') {
     add(target, ['s3:PutObject'], [objects]);
     allowKey(target, key, 's3', ['kms:GenerateDataKey', 'kms:Decrypt']);
@@ -75,7 +79,7 @@ function allowReports(
     add(target, ['s3:GetObject'], [objects]);
     allowKey(target, key, 's3', ['kms:Decrypt']);
   }
-  if (reports === 'read' || reports === 'purge') {
+  if (reports !== 'upload') {
     // To list what is to be purged; and without it a report that was never uploaded answers 403 instead of 404.
     target.addToRolePolicy(
       new PolicyStatement({

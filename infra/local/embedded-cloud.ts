@@ -20,7 +20,7 @@ import { REGION } from './resolver.ts';
 import { runScanners } from './runner-process.ts';
 import { startSchedules } from './schedules.ts';
 import { loadSecrets } from './secrets.ts';
-import { createQueuesAndBuckets, type SqsAndS3, startSqsAndS3 } from './sqs-s3.ts';
+import { createQueuesAndBuckets, notifyOfUploads, type SqsAndS3, startSqsAndS3 } from './sqs-s3.ts';
 import { loadTemplate, type Template } from './template.ts';
 
 /** How to start the embedded cloud; everything has the default that `npm start` uses. */
@@ -81,6 +81,7 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const { functions, executions } = await connect(model, parts, options.env ?? {}, house, open);
   const admin = await bootstrap(adminSettings(options, house.outside), house.folder);
 
+  notifyOfUploads(model, parts.sqsAndS3, sqs, house.log);
   const pollers = startPollers(model.mappings, functions, sqs, house.log);
   open.defer(() => pollers.stop());
   const schedules = startSchedules(model.schedules, functions);
@@ -192,8 +193,11 @@ async function connect(
   open.defer(() => json.close());
 
   // There is no DNS name for a bucket here: its address is the path.
-  const [reports = ''] = model.buckets;
-  const template = { ...model.environment, REPORT_BUCKET_URL: `${sqsAndS3.endpoint}/${reports}` };
+  const [reports] = model.buckets;
+  const template = {
+    ...model.environment,
+    REPORT_BUCKET_URL: `${sqsAndS3.endpoint}/${reports?.name ?? ''}`,
+  };
   const { endpoint } = sqsAndS3;
   const restore = applyEnvironment({
     ...settingsOf(template, process.env, own),

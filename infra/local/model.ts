@@ -24,6 +24,23 @@ const Queue = z.object({
   VisibilityTimeout: z.number().optional(),
   RedrivePolicy: z.object({ deadLetterTargetArn: z.string(), maxReceiveCount: z.number() }).optional(),
 });
+const Bucket = z.object({
+  NotificationConfiguration: z
+    .object({
+      QueueConfigurations: z.array(
+        z.object({
+          Event: z.literal('s3:ObjectCreated:Put'),
+          Queue: z.string(),
+          Filter: z.object({
+            S3Key: z.object({
+              Rules: z.array(z.object({ Name: z.enum(['prefix', 'suffix']), Value: z.string() })),
+            }),
+          }),
+        }),
+      ),
+    })
+    .optional(),
+});
 const LambdaFunction = z.object({
   Timeout: z.number().default(3),
   MemorySize: z.number().default(128),
@@ -55,7 +72,7 @@ const TaskDefinition = z.object({ ContainerDefinitions: z.array(z.object({ Name:
 export interface CloudModel {
   readonly tables: readonly (z.output<typeof Table> & { readonly name: string })[];
   readonly queues: readonly (z.output<typeof Queue> & { readonly name: string; readonly url: string })[];
-  readonly buckets: readonly string[];
+  readonly buckets: readonly LocalBucket[];
   readonly secrets: readonly { readonly arn: string; readonly name: string; readonly length: number }[];
   readonly functions: readonly LocalFunction[];
   readonly routes: readonly LocalRoute[];
@@ -64,6 +81,15 @@ export interface CloudModel {
   readonly stateMachines: readonly { readonly arn: string; readonly definition: unknown }[];
   /** Every function's settings together: names mean the same everywhere (shared/config.ts). */
   readonly environment: Readonly<Record<string, string>>;
+}
+export interface LocalBucket {
+  readonly name: string;
+  /** Who is told of new objects whose keys begin and end like this. */
+  readonly notifications: readonly {
+    readonly queueUrl: string;
+    readonly prefix: string;
+    readonly suffix: string;
+  }[];
 }
 export interface LocalFunction {
   readonly name: string;
@@ -126,7 +152,16 @@ export function readModel(template: Template, addresses: Addresses): CloudModel 
   return {
     tables: all('AWS::DynamoDB::Table', Table).map(({ at, is }) => ({ ...is, name: at.ref })),
     queues: queues.map(({ id, at, is }) => ({ ...is, name: id, url: at.ref })),
-    buckets: all('AWS::S3::Bucket', z.unknown()).map(({ at }) => at.ref),
+    buckets: all('AWS::S3::Bucket', Bucket).map(({ at, is }) => ({
+      name: at.ref,
+      notifications: (is.NotificationConfiguration?.QueueConfigurations ?? []).map(
+        ({ Queue: arn, Filter }) => {
+          const rule = (name: string) => Filter.S3Key.Rules.find(({ Name }) => Name === name)?.Value ?? '';
+          const queueUrl = queues.find((queue) => queue.at.attributes.Arn === arn)?.at.ref ?? '';
+          return { queueUrl, prefix: rule('prefix'), suffix: rule('suffix') };
+        },
+      ),
+    })),
     secrets: all('AWS::SecretsManager::Secret', Secret).map(({ id, at, is }) => ({
       arn: at.ref,
       name: id,

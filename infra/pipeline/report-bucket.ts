@@ -1,6 +1,14 @@
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { CfnResource, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type CfnBucket,
+  ObjectOwnership,
+} from 'aws-cdk-lib/aws-s3';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { keepLogicalId } from '#infra/logical-id.ts';
 
@@ -33,5 +41,41 @@ export class ReportBucket extends Construct {
       reason:
         'Reports are written and read by two functions alone, whose calls their logs and CloudTrail show.',
     });
+  }
+
+  /**
+   * Tells the queue of reports that callers uploaded. Set on the resource itself: CDK's way is a function of
+   * its own that changes the bucket after its creation. The queue's policy can't name the bucket, which
+   * needs the policy first: it names the account.
+   */
+  notifyOfUploads(queue: Queue): void {
+    queue.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('s3.amazonaws.com')],
+        actions: ['sqs:SendMessage'],
+        resources: [queue.queueArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+    const own = this.bucket.node.defaultChild as CfnBucket;
+    own.notificationConfiguration = {
+      queueConfigurations: [
+        {
+          event: 's3:ObjectCreated:Put',
+          queue: queue.queueArn,
+          filter: {
+            s3Key: {
+              rules: [
+                { name: 'prefix', value: RAW_REPORTS },
+                { name: 'suffix', value: '/upload' },
+              ],
+            },
+          },
+        },
+      ],
+    };
+    // S3 asks the queue whether it may when the bucket is made.
+    const policy = queue.node.tryFindChild('Policy')?.node.defaultChild;
+    if (policy instanceof CfnResource) own.addDependency(policy);
   }
 }

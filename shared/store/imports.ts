@@ -17,6 +17,8 @@ export interface NewImport {
   readonly branch: string | null;
   readonly isDefault: boolean;
   readonly reports: readonly { readonly scanner: Scanner; readonly count: number }[];
+  /** What the caller says that an upload will be of. */
+  readonly named?: Scanner | null;
   readonly idempotency: { readonly key: string; readonly request: string } | null;
 }
 
@@ -46,6 +48,46 @@ export function createImportStore(table: Table) {
         { Put: { Item: { ...activeScanKey(orgId, scanId), org_id: orgId, scan_id: scanId } } },
       ]);
       return { ...scan, counts: new Map() };
+    },
+
+    /** Accepts an import whose report is still to be uploaded: queued until it is there. @throws ServiceError not_found */
+    async expectUpload(made: NewImport, attribution: Attribution): Promise<ScanRecord> {
+      const { orgId, scanId } = made.ref;
+      const scan = { ...scanOf(made, attribution, { status: 'queued', remaining: 1 }), started_at: null };
+      await table.transact([
+        ...recordWrites(made, scan, runOf(made, {}, 'waiting', attribution.at), attribution),
+        { Put: { Item: { ...activeScanKey(orgId, scanId), org_id: orgId, scan_id: scanId } } },
+      ]);
+      return { ...scan, counts: new Map() };
+    },
+
+    /** The upload is there, and its findings are in the bucket; false where that was known already. */
+    async uploaded(made: Omit<NewImport, 'idempotency'>, at: number): Promise<boolean> {
+      const { orgId, scanId, assetId } = made.ref;
+      const states = statesOf(made, () => ({ status: 'reported', result: null }), at);
+      const run = runOf(made, states, 'running', at);
+      return applied(
+        table.transact([
+          {
+            Update: {
+              Key: scanKey(orgId, scanId),
+              UpdateExpression:
+                'SET #status = :running, started_at = :now, scanners = :scanners, #total = :total',
+              ConditionExpression: '#status = :queued',
+              ExpressionAttributeNames: { '#status': 'status', '#total': 'total' },
+              ExpressionAttributeValues: {
+                ':running': 'running',
+                ':queued': 'queued',
+                ':now': timestamp(at),
+                ':scanners': run.scanners,
+                ':total': run.scanners.length,
+              },
+            },
+            otherwise: () => new NotApplied(),
+          },
+          { Put: { Item: { ...runKey(orgId, scanId, assetId), ...run } } },
+        ]),
+      );
     },
 
     /**
@@ -170,7 +212,7 @@ function scanOf(
 }
 
 function statesOf(
-  made: NewImport,
+  made: Pick<NewImport, 'reports'>,
   stateOf: (scanner: Scanner) => Pick<ScannerState, 'status' | 'result'>,
   at: number,
 ): RunRecord['states'] {
@@ -184,7 +226,7 @@ function statesOf(
 }
 
 function runOf(
-  { ref, branch, isDefault, reports }: NewImport,
+  { ref, branch, isDefault, reports, named = null }: Omit<NewImport, 'idempotency'>,
   states: RunRecord['states'],
   status: RunRecord['status'],
   at: number,
@@ -196,6 +238,7 @@ function runOf(
     status,
     scanners: reports.map(({ scanner }) => scanner),
     slots: 0,
+    named_scanner: named,
     branch,
     default_branch: isDefault,
     commit: null,

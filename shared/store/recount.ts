@@ -18,8 +18,6 @@ export interface Recount {
   readonly differences: CounterDifference[];
 }
 
-export type Recounting = ReturnType<typeof createRecounting>;
-
 /**
  * Counts an organization's findings anew, by reading the key of each, and compares what its counters say:
  * the operator's proof that they need no rebuilding. Of an organization that is being written to, a

@@ -42,6 +42,8 @@ const RunRecord = z.object({
   scanners: z.array(z.enum(SCANNERS)),
   /** Scanner processes that it holds while it runs; absent: one for each scanner. */
   slots: z.number().optional(),
+  /** Of an import by upload: the scanner that its caller named. */
+  named_scanner: z.enum(SCANNERS).nullish(),
   branch: z.string().nullable(),
   /** Whether it is the asset's default branch: that alone moves what the organization sees (design 5). */
   default_branch: z.boolean(),

@@ -139,6 +139,7 @@ describe('deleting a scan', () => {
       .poll(
         async () =>
           (await mentions(`#RUNS#${own}`)).length + (await mentions(`${org.orgId}#scan#${own}`)).length,
+        { timeout: 20_000 },
       )
       .toBe(0);
     await imported(id, 'a.ts');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { findings } from '#contract/operations/findings.ts';
 import { imports } from '#contract/operations/imports.ts';
 import { scans } from '#contract/operations/scans.ts';
@@ -210,6 +210,60 @@ describe('an import', () => {
     const shown = await list(asset);
     const scan = await imported(await freshAsset(), toSarif(shown as never));
     expect(scan).toMatchObject({ status: 'completed', new_count: shown.length });
+  });
+});
+
+describe('an import by upload', () => {
+  async function upload(asset: string, content: Uint8Array<ArrayBuffer>, more: object = {}) {
+    const { upload: to, scan } = await org.client.call(imports.operations.createImportUrl, {
+      params: { asset_id: asset },
+      body: { bytes: content.length, ...more },
+    });
+    expect(scan).toMatchObject({ status: 'queued', trigger: 'import', scanners: [] });
+    const answer = await fetch(to.url, { method: to.method, headers: to.headers, body: content });
+    expect(answer.status).toBe(200);
+    return awaitScan(org, scan.id);
+  }
+  const zipped = (report: unknown) => new Uint8Array(gzipSync(JSON.stringify(report)));
+
+  it('takes more than a request can: several runs of thousands of results', async () => {
+    const asset = await freshAsset();
+    const scan = await upload(asset, zipped(largeSarif(6000, 'u', 3)));
+    expect(scan).toMatchObject({ status: 'completed', scanners: ['semgrep'], new_count: 6000 });
+    const again = await upload(asset, zipped(largeSarif(6000, 'u', 3)));
+    expect(again).toMatchObject({ status: 'completed', new_count: 0, resolved_count: 0 });
+    const summary = await org.client.call(getFindingSummary, { query: { asset_id: asset } });
+    expect(summary.total).toBe(6000);
+  });
+
+  it('takes the scanner and the branch that it is told, and keeps nothing of the upload', async () => {
+    const asset = await freshAsset({ default_branch: 'main' });
+    const log = sarifLog([{ path: 'a.ts' }], 'CodeQL');
+    const plain = new Uint8Array(Buffer.from(JSON.stringify(log)));
+    const scan = await upload(asset, plain, {
+      content_type: 'application/json',
+      scanner: 'trivy',
+      branch: 'main',
+    });
+    expect(scan).toMatchObject({ status: 'completed', scanners: ['trivy'], branch: 'main' });
+    expect(await list(asset)).toMatchObject([{ scanner: 'trivy', tool: 'CodeQL' }]);
+    const { bucketUrl } = inject('service');
+    const left = await (await fetch(`${bucketUrl}?list-type=2&prefix=raw/${org.orgId}/`)).text();
+    expect(left).not.toContain('/upload<');
+  });
+
+  it('ends with the reason where it was no report', async () => {
+    const scan = await upload(await freshAsset(), zipped({ hello: 'world' }));
+    expect(scan).toMatchObject({ status: 'failed', error: { code: 'report_invalid' } });
+    expect(scan.error?.message).toContain('scanner is required');
+  });
+
+  it('is refused beyond 100 MB, and where the asset is not there', async () => {
+    const asset = await freshAsset();
+    const post = (id: string, bytes: number) =>
+      request('POST', `/api/assets/${id}/findings/import-url`, { key: org.accessToken, body: { bytes } });
+    expect((await post(asset, 100 * 1024 * 1024 + 1)).body.error?.code).toBe('validation_error');
+    expect((await post(toOpaque('asset', crypto.randomUUID()), 10)).status).toBe(404);
   });
 });
 

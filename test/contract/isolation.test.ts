@@ -58,6 +58,7 @@ afterAll(() => repository?.remove());
 const BODIES: Record<string, () => unknown> = {
   updateFinding: () => ({ status: 'resolved', notes: 'mine' }),
   suppressFinding: () => ({ reason: 'false_positive' }),
+  createImportUrl: () => ({ bytes: 10 }),
   assignProjectAssets: () => ({ asset_ids: [own.assetId] }),
   linkRepository: () => ({ project_id: fromOpaque('project', own.projectId) }),
   createSubProject: () => ({ name: 'x' }),

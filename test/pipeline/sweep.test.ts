@@ -168,6 +168,27 @@ describe('a step that comes twice, or not at all', () => {
 });
 
 describe('the sweep', () => {
+  it('ends an import whose upload never came', async () => {
+    const asset = sampleAsset();
+    await stores.assets.create(org.orgId, asset, testAttribution(clock.at));
+    const ref = { orgId: org.orgId, scanId: randomUUID(), assetId: asset.id, runId: randomUUID() };
+    await createImportStore(table).expectUpload(
+      { ref, branch: null, isDefault: true, reports: [], idempotency: null },
+      testAttribution(clock.at),
+    );
+    clock.at += 20 * 60_000;
+    await sweep(dependencies);
+    expect(await scanOf(ref.scanId)).toMatchObject({ status: 'queued' });
+    clock.at += 11 * 60_000;
+    await sweep(dependencies);
+    expect(await scanOf(ref.scanId)).toMatchObject({
+      status: 'failed',
+      failures: [{ code: 'report_invalid' }],
+    });
+    expect(sent.scans).toEqual([]);
+    expect(await dependencies.scans.listActive()).toEqual([]);
+  });
+
   it('sends an import again whose message was lost, unless somebody is at work on it', async () => {
     const asset = sampleAsset();
     await stores.assets.create(org.orgId, asset, testAttribution(clock.at));

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { BranchName, opaqueIdInput } from '../schemas/common.ts';
+import { BranchName, opaqueIdInput, Timestamp } from '../schemas/common.ts';
 import { Scan } from '../schemas/records.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -13,6 +13,25 @@ const importQuery = z.object({
     .meta({ description: 'Required where a SARIF driver is none of the four; its name is kept as `tool`' }),
   branch: BranchName.optional(),
 });
+
+/** What a presigned upload may hold (design 5). */
+const MAX_UPLOAD = 100 * MEGABYTE;
+
+const UPLOAD_TYPES = ['application/gzip', 'application/json', 'application/sarif+json'] as const;
+
+const ImportUpload = z
+  .object({
+    /** Where the report goes, with exactly these headers; the import starts by itself then. */
+    upload: z.object({
+      method: z.literal('PUT'),
+      url: z.string(),
+      headers: z.record(z.string(), z.string()),
+      expires_at: Timestamp,
+    }),
+    /** To follow: queued until the report has arrived. */
+    scan: Scan,
+  })
+  .meta({ id: 'ImportUpload' });
 
 export const imports = declareGroup('imports', {
   importFindings: {
@@ -29,9 +48,30 @@ export const imports = declareGroup('imports', {
         'The report as it is; gzip as application/gzip. At most 4 MB as sent and 25,000 results a run.',
       maximumBytes: 4 * MEGABYTE,
       contentTypes: ['application/json', 'application/sarif+json', 'application/gzip'],
-      wayOut: 'send it as gzip with Content-Type: application/gzip',
+      wayOut:
+        'send it as gzip with Content-Type: application/gzip, or by POST /api/assets/{asset_id}/findings/import-url',
     },
     response: { status: 202, schema: Scan },
     errors: ['conflict'],
+  },
+  createImportUrl: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/assets/{asset_id}/findings/import-url',
+    summary: 'A presigned upload for a larger report, up to 100 MB, which starts the same import',
+    permission: 'scans:write',
+    addition: true,
+    params: z.object({ asset_id: opaqueIdInput('asset') }),
+    body: z
+      .object({
+        /** Of the file as it will be sent: the address takes exactly so many. */
+        bytes: z.int().min(1).max(MAX_UPLOAD),
+        content_type: z.enum(UPLOAD_TYPES).default('application/gzip'),
+        scanner: z.enum(SCANNERS).optional(),
+        branch: BranchName.optional(),
+      })
+      .meta({ id: 'ImportUploadRequest' }),
+    response: { status: 202, schema: ImportUpload },
+    errors: [],
   },
 });
