@@ -13,6 +13,8 @@ import { scans } from '#contract/operations/scans.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { type Client, createClient } from '#shared/client/client.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { createFindingStore } from '#store/findings.ts';
 import { findingsPartition } from '#store/keys.ts';
 import { chunksOf, createTable } from '#store/table.ts';
 import { largeSarif } from '#test/harness/sarif.ts';
@@ -34,7 +36,7 @@ interface Bench {
 
 /** Imports, rescans, lists and triage at 10,000 and 100,000 findings in one organization. */
 export async function findings(): Promise<void> {
-  for (const size of [10_000]) await measure(size);
+  for (const size of [10_000, 100_000]) await measure(size);
 }
 
 /** The same at 1,000,000: minutes of imports, hence apart. */
@@ -68,6 +70,7 @@ async function measure(size: number): Promise<void> {
     await measureFloor(bench);
     await measureReimport(bench, asset);
     await measureReads(bench);
+    await measureItemsRead(bench);
     await measureTriage(bench);
   } finally {
     await cloud.stop();
@@ -124,13 +127,14 @@ async function measureImports(bench: Bench, size: number): Promise<string> {
   return ids[0] ?? '';
 }
 
+function clientOf(endpoint: string): DynamoDBClient {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  return new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials });
+}
+
 /** The same items once more, by nothing but transactions: what the store itself takes. */
 async function measureFloor({ cloud, orgId }: Bench): Promise<void> {
-  const client = new DynamoDBClient({
-    endpoint: cloud.endpoints.dynamodb,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
+  const client = clientOf(cloud.endpoints.dynamodb);
   const document = DynamoDBDocumentClient.from(client);
   const items: Record<string, unknown>[] = [];
   const table = createTable(process.env.TABLE_NAME ?? '', client);
@@ -202,6 +206,39 @@ async function measureReads({ cloud, client, headers }: Bench): Promise<void> {
       `  ${name}: p50 alone ${median(alone.latencies).toFixed(1)} ms; 8 connections ${(800 / many.seconds).toFixed(0)} requests/s`,
     );
   }
+}
+
+/** What the store reads out for a page: items answered, and keys that are only counted. */
+async function measureItemsRead({ cloud, orgId }: Bench): Promise<void> {
+  const client = clientOf(cloud.endpoints.dynamodb);
+  const read = { items: 0, counted: 0 };
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const output = result.output as {
+        Items?: unknown[];
+        Count?: number;
+        Responses?: Record<string, unknown[]>;
+      };
+      read.items += output.Items?.length ?? 0;
+      read.items += Object.values(output.Responses ?? {}).reduce((sum, items) => sum + items.length, 0);
+      if (!output.Items) read.counted += output.Count ?? 0;
+      return result;
+    },
+    { step: 'initialize', name: 'countItems' },
+  );
+  const table = createTable(process.env.TABLE_NAME ?? '', client);
+  const store = createFindingStore(table, createCounterStore(table, 1));
+  for (const page of [1, 50]) {
+    Object.assign(read, { items: 0, counted: 0 });
+    await store.listPage(orgId, { severity: ['critical', 'high'], status: ['open'] }, '-severity', {
+      skip: (page - 1) * 20,
+      take: 20,
+      after: null,
+    });
+    console.log(`  items read for page ${page} of 20: ${read.items}, keys counted ${read.counted}`);
+  }
+  client.destroy();
 }
 
 async function measureTriage({ client }: Bench): Promise<void> {
