@@ -1,31 +1,9 @@
-import { systemClock } from '#domain/clock.ts';
 import { IngestStep } from '#events/pipeline.ts';
 import { readConfig } from '#shared/config.ts';
+import { ingestDependencies } from '#shared/ingest/dependencies.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
-import { createReportBucket } from '#shared/report-bucket.ts';
-import { createAssetStore } from '#store/assets.ts';
-import { createCounterStore } from '#store/counters.ts';
-import { createFindingWriteStore } from '#store/finding-writes.ts';
-import { createManifestStore } from '#store/manifests.ts';
-import { createOrganizationStore } from '#store/organizations.ts';
-import { createRunStore } from '#store/runs.ts';
-import { createScanStore } from '#store/scans.ts';
-import { createTable } from '#store/table.ts';
 
-const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL']);
-const table = createTable(config.TABLE_NAME);
-const counters = createCounterStore(table, config.COUNTER_LANES);
-const organizations = createOrganizationStore(table);
-const dependencies = {
-  scans: createScanStore(table),
-  runs: createRunStore(table),
-  assets: createAssetStore(table, counters),
-  manifests: createManifestStore(table),
-  writes: createFindingWriteStore(table, counters),
-  bucket: createReportBucket(config.REPORT_BUCKET_URL),
-  clock: systemClock,
-  readAutoResolve: organizations.readAutoResolve,
-};
+const dependencies = ingestDependencies(readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL']));
 
 export async function handler(event: unknown): Promise<void> {
   await ingestReport(IngestStep.parse(event), dependencies);

@@ -296,13 +296,17 @@ function movePlaceWrites(orgId: string, held: AssetRecord, next: AssetRecord): W
   ];
 }
 
-/** Replaces the record if nobody changed it meanwhile. */
+/** Replaces the record if nobody changed it meanwhile, and no scan taught something about it. */
 function unchangedPut(orgId: string, held: AssetRecord, next: AssetRecord): Write {
   return {
     Put: {
       Item: { ...assetKey(orgId, next.id), ...next },
-      ConditionExpression: 'updated_at = :held',
-      ExpressionAttributeValues: { ':held': held.updated_at },
+      ConditionExpression: 'updated_at = :held AND last_scan_at = :scanned AND default_branch = :branch',
+      ExpressionAttributeValues: {
+        ':held': held.updated_at,
+        ':scanned': held.last_scan_at,
+        ':branch': held.default_branch,
+      },
     },
     otherwise: () => new ServiceError('conflict', 'The asset was changed by someone else meanwhile'),
   };
