@@ -93,10 +93,10 @@ function describeOperation(operation: Operation, components: Components): Json {
   };
 }
 
-function describeUpload({ description, contentTypes }: Upload): Json {
+function describeUpload({ description, contentTypes, example }: Upload): Json {
   const content = contentTypes.map((type) => [
     type,
-    { schema: type.endsWith('json') ? {} : { type: 'string', format: 'binary' } },
+    type.endsWith('json') ? { schema: {}, example } : { schema: { type: 'string', format: 'binary' } },
   ]);
   return { required: true, description, content: Object.fromEntries(content) };
 }

@@ -13,6 +13,8 @@ export interface Upload {
   /** As sent: the platform's own limit is 6 MB with Base64 (data model, "Traps"). */
   readonly maximumBytes: number;
   readonly contentTypes: readonly string[];
+  /** What the reference shows for those types that are JSON. */
+  readonly example: unknown;
   /** What a caller with more than that does, for the refusal. */
   readonly wayOut: string;
 }

@@ -33,6 +33,30 @@ const ImportUpload = z
   })
   .meta({ id: 'ImportUpload' });
 
+const EXAMPLE = {
+  version: '2.1.0',
+  runs: [
+    {
+      tool: { driver: { name: 'Semgrep' } },
+      results: [
+        {
+          ruleId: 'sql-injection',
+          level: 'error',
+          message: { text: 'User input reaches a query' },
+          locations: [
+            {
+              physicalLocation: {
+                artifactLocation: { uri: 'src/db.ts' },
+                region: { startLine: 12 },
+              },
+            },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
 export const imports = declareGroup('imports', {
   importFindings: {
     family: 'B',
@@ -47,6 +71,7 @@ export const imports = declareGroup('imports', {
       description:
         'The report as it is; gzip as application/gzip. At most 4 MB as sent and 25,000 results a run.',
       maximumBytes: 4 * MEGABYTE,
+      example: EXAMPLE,
       contentTypes: ['application/json', 'application/sarif+json', 'application/gzip'],
       wayOut:
         'send it as gzip with Content-Type: application/gzip, or by POST /api/assets/{asset_id}/findings/import-url',
