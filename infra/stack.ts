@@ -4,7 +4,7 @@ import { LambdaFunction as InvokeFunction } from 'aws-cdk-lib/aws-events-targets
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Construct } from 'constructs';
-import type { SettingName } from '#shared/config.ts';
+import { EPSS_URL, KEV_URL, type SettingName } from '#shared/config.ts';
 import { Alarms } from './alarms/alarms.ts';
 import { Api } from './api/api.ts';
 import type { Deployment } from './deployment.ts';
@@ -72,6 +72,8 @@ export class AspmStack extends Stack {
       ASPM_OIDC_ISSUERS: JSON.stringify(deployment.oidcIssuers),
       ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
       ASPM_ALLOW_PRIVATE_ADDRESSES: '0',
+      ASPM_EPSS_URL: EPSS_URL,
+      ASPM_KEV_URL: KEV_URL,
       ASSETS_DIR: REFERENCE_ASSETS,
       SCANNERS: 'semgrep,grype,trivy,gitleaks',
     };
@@ -107,6 +109,11 @@ export class AspmStack extends Stack {
       targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
     });
 
+    new Rule(this, 'VulnerabilityFeeds', {
+      description: 'Reads EPSS and KEV',
+      schedule: Schedule.rate(Duration.days(1)),
+      targets: [new InvokeFunction(functions.get('vulnerability-feeds'), { retryAttempts: 2 })],
+    });
     new Rule(this, 'SuppressionClock', {
       description: 'Reopens findings whose suppression has ended',
       schedule: Schedule.rate(Duration.minutes(1)),

@@ -43,6 +43,9 @@ export const OidcIssuers = z
 export const OidcIssuersAsText = json(OidcIssuers);
 export type OidcIssuer = z.output<typeof OidcIssuers>[number];
 
+export const EPSS_URL = 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz';
+export const KEV_URL = 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json';
+
 const settings = {
   /** Name of the one DynamoDB table. */
   TABLE_NAME: z.string().min(1),
@@ -74,6 +77,9 @@ const settings = {
   ASPM_ALLOW_LOCAL_REPOSITORIES: flag,
   /** Lets callbacks and clones reach private addresses: for tests and closed networks. */
   ASPM_ALLOW_PRIVATE_ADDRESSES: flag,
+  /** Daily feeds: FIRST's current EPSS scores (CSV, gzip), CISA's known exploited vulnerabilities (JSON). */
+  ASPM_EPSS_URL: z.url().default(EPSS_URL),
+  ASPM_KEV_URL: z.url().default(KEV_URL),
   /** Folder of the reference page's third-party files (Swagger UI); relative to the function's own folder. */
   ASSETS_DIR: z.string().min(1),
   /** Scanners that the deployment has, comma-separated: the default where a request names none. */

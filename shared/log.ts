@@ -4,6 +4,10 @@
  */
 type Fields = Record<string, string | number | boolean | null | undefined>;
 
+export function logInfo(message: string, fields: Fields = {}): void {
+  console.info({ message, ...fields });
+}
+
 export function logWarning(message: string, fields: Fields = {}): void {
   console.warn({ message, ...fields });
 }

@@ -40,6 +40,7 @@ const WATCHED: readonly FunctionName[] = [
   'finish-run',
   'sweep',
   'suppression-clock',
+  'vulnerability-feeds',
 ];
 
 /** What wakes somebody up; each alarm names the article of the runbook that says what to do. */

@@ -2,30 +2,36 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { systemClock } from '#domain/clock.ts';
 import { TIERS } from '#domain/vocabulary.ts';
 import { REGION } from '#infra/local/resolver.ts';
+import { readConfig } from '#shared/config.ts';
+import { updateScores } from '#shared/feeds/update-scores.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createOrganizationStore, type OrganizationRecord } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createRecounting } from '#store/recount.ts';
 import { createTable, type Table } from '#store/table.ts';
+import { createScoreStore } from '#store/vulnerability-scores.ts';
 import { dataDirectory, findRunning } from './service.ts';
 
 const USAGE = `Usage: npm run admin -- org set-tier SLUG-or-ID TIER
        npm run admin -- counters verify SLUG-or-ID
        npm run admin -- counters rebuild SLUG-or-ID
+       npm run admin -- feeds update
 
 What the operator of a deployment does, and the API does not. Works on the embedded service that runs
 on the data folder, or on the table of TABLE_NAME with the AWS credentials of the environment.
 
 TIER: ${TIERS.join(', ')}; it counts from the next request on.
 counters verify recounts an organization's findings and compares every counter; exit code 1 where one is
-off. rebuild also mends what is off. Neither should ever find anything.`;
+off. rebuild also mends what is off. Neither should ever find anything.
+feeds update reads EPSS and KEV now; a running service does so once a day (ASPM_EPSS_URL, ASPM_KEV_URL).`;
 
 /** Lanes of a deployed table's counters; the embedded one has fewer, and absent lanes count as nothing. */
 const LANES = 32;
 
 /** `npm run admin`. Answers the exit code. */
 async function main([noun, verb, wanted, text, ...rest]: readonly string[]): Promise<number> {
+  if (noun === 'feeds' && verb === 'update' && wanted === undefined) return updateFeeds(await openTable());
   const tier = TIERS.find((candidate) => candidate === text);
   const known =
     (noun === 'org' && verb === 'set-tier' && tier !== undefined) ||
@@ -54,6 +60,14 @@ async function setTier(
   await createOrganizationStore(table).setTier(held, tier, { actor, requestId: null, ip: null, at });
   await createRateCounterStore(table).setTier(held.id, tier, at);
   console.log(`${held.name} (${held.slug}) is ${tier} now; it was ${held.tier}.`);
+  return 0;
+}
+
+async function updateFeeds(table: Table): Promise<number> {
+  const { ASPM_EPSS_URL: epssUrl, ASPM_KEV_URL: kevUrl } = readConfig(['ASPM_EPSS_URL', 'ASPM_KEV_URL']);
+  const scores = createScoreStore(table);
+  const { epss, kev, shards } = await updateScores({ scores, epssUrl, kevUrl, clock: systemClock });
+  console.log(`EPSS of ${epss} CVEs, ${kev} known to be exploited; ${shards} items written.`);
   return 0;
 }
 

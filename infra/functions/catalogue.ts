@@ -203,6 +203,13 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'COUNTER_LANES'],
     may: { ...NOTHING, table: WRITE },
   },
+  'vulnerability-feeds': {
+    // 330,000 scores in memory.
+    memory: 1024,
+    timeoutSeconds: 600,
+    settings: ['TABLE_NAME', 'ASPM_EPSS_URL', 'ASPM_KEV_URL'],
+    may: { ...NOTHING, table: ['GetItem', 'BatchGetItem', 'BatchWriteItem'] },
+  },
   sweep: {
     memory: 512,
     // Shorter than the minute to its next start.

@@ -167,6 +167,7 @@ export const SUPPRESSION_CURSOR_KEY: Key = { pk: 'SUPPRESSIONENDS', sk: 'CURSOR'
 
 /** What the public feeds say of the CVEs of a shard: the same for every organization. */
 export const scoresKey = (shard: number): Key => ({ pk: `CVESCORES#${shard}`, sk: 'SCORES' });
+export const SCORE_SIZES_KEY: Key = { pk: 'CVESCORES', sk: 'SIZES' };
 
 export const orgCountersPartition = (orgId: string): string => `${org(orgId)}#COUNT`;
 export const projectCountersPartition = (orgId: string, projectId: string): string =>

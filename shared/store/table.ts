@@ -179,14 +179,25 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
 
   /** Deletes what is there of the keys; 25 a request. For what is deleted whole: no conditions, no counters. */
   async function deleteAll(keys: readonly Key[]): Promise<void> {
-    for (const chunk of chunksOf(keys, MAX_BATCH_WRITE)) {
-      let pending = chunk.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } }));
+    await writeAll(keys.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })));
+  }
+
+  async function writeAll(
+    requests: readonly ({ PutRequest: { Item: Item } } | { DeleteRequest: { Key: Key } })[],
+  ): Promise<void> {
+    for (const chunk of chunksOf(requests, MAX_BATCH_WRITE)) {
+      let pending = [...chunk];
       for (let attempt = 0; pending.length > 0; attempt += 1) {
         if (attempt > 0) await backOff(attempt, attempt >= TRANSACTION_ATTEMPTS);
         const answer = await document.send(new BatchWriteCommand({ RequestItems: { [name]: pending } }));
         pending = (answer.UnprocessedItems?.[name] ?? []) as typeof pending;
       }
     }
+  }
+
+  /** Replaces items; 25 a request. For what nobody else writes: no conditions, no counters. */
+  async function putAll(items: readonly Item[]): Promise<void> {
+    await writeAll(items.map((Item) => ({ PutRequest: { Item } })));
   }
 
   return {
@@ -202,6 +213,7 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
     update,
     transact,
     deleteAll,
+    putAll,
   };
 }
 
