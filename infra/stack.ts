@@ -42,6 +42,7 @@ export class AspmStack extends Stack {
     const imports = new WorkQueue(this, 'Imports', { consumer: 'ingest-import' });
     const uploads = new WorkQueue(this, 'Uploads', { consumer: 'take-upload' });
     reports.notifyOfUploads(uploads.queue);
+    const exports = new WorkQueue(this, 'Exports', { consumer: 'export-findings' });
 
     const api = new Api(this, 'Api');
     const publicUrl = deployment.publicUrl ?? api.url;
@@ -65,6 +66,7 @@ export class AspmStack extends Stack {
       DISPATCH_QUEUE_URL: runDispatch.queue.queueUrl,
       DELETION_QUEUE_URL: deletions.queue.queueUrl,
       IMPORT_QUEUE_URL: imports.queue.queueUrl,
+      EXPORT_QUEUE_URL: exports.queue.queueUrl,
       RUN_STATE_MACHINE_ARN: runs.stateMachine.stateMachineArn,
       REPORT_BUCKET_URL: `https://${reports.bucket.bucketRegionalDomainName}`,
       ASPM_DEFAULT_TIER: deployment.defaultTier,
@@ -85,6 +87,7 @@ export class AspmStack extends Stack {
         'run-dispatch': runDispatch.queue,
         deletions: deletions.queue,
         imports: imports.queue,
+        exports: exports.queue,
       },
       secrets,
       reports: reports.bucket,
@@ -99,6 +102,9 @@ export class AspmStack extends Stack {
     functions
       .get('take-upload')
       .addEventSource(new SqsEventSource(uploads.queue, { batchSize: 1, reportBatchItemFailures: true }));
+    functions
+      .get('export-findings')
+      .addEventSource(new SqsEventSource(exports.queue, { batchSize: 1, reportBatchItemFailures: true }));
     // An import of 25,000 findings takes its time: one a batch, so that none waits behind another's.
     functions
       .get('ingest-import')
@@ -129,6 +135,7 @@ export class AspmStack extends Stack {
         deletions: deletions.deadLetters,
         imports: imports.deadLetters,
         uploads: uploads.deadLetters,
+        exports: exports.deadLetters,
       },
       functions,
       apiId: api.id,

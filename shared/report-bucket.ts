@@ -19,6 +19,12 @@ export interface UploadPlace {
   readonly assetId: string;
 }
 
+/** The file of an export. */
+export interface ExportPlace {
+  readonly orgId: string;
+  readonly exportId: string;
+}
+
 /** How long a presigned address is good for. */
 export const UPLOAD_SECONDS = 900;
 
@@ -61,8 +67,25 @@ export function createReportBucket(url: string) {
       return { url: (await signer.sign()).url.href, headers };
     },
 
-    /** Keeps a gzipped report. */
-    async write(place: ReportPlace, gzipped: Uint8Array<ArrayBuffer>): Promise<void> {
+    /** An address from which an export can be fetched, under a name of its own, by whoever has it. */
+    async presignDownload(place: ExportPlace, fileName: string): Promise<string> {
+      const query = new URLSearchParams({
+        'X-Amz-Expires': String(UPLOAD_SECONDS),
+        'response-content-disposition': `attachment; filename="${fileName}"`,
+        'response-content-type': 'application/gzip',
+      });
+      const signer = new AwsV4Signer({
+        ...(await signingKeys(credentials)),
+        service: 's3',
+        method: 'GET',
+        url: `${url}/${keyOf(place)}?${query}`,
+        signQuery: true,
+      });
+      return (await signer.sign()).url.href;
+    },
+
+    /** Keeps a gzipped report or export. */
+    async write(place: ReportPlace | ExportPlace, gzipped: Uint8Array<ArrayBuffer>): Promise<void> {
       const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
       const headers = { 'content-type': 'application/gzip' };
       const answer = await client.fetch(`${url}/${keyOf(place)}`, { method: 'PUT', headers, body: gzipped });
@@ -114,7 +137,8 @@ async function signingKeys(credentials: ReturnType<typeof fromEnv>) {
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-function keyOf(place: ReportPlace | UploadPlace): string {
+function keyOf(place: ReportPlace | UploadPlace | ExportPlace): string {
+  if ('exportId' in place) return `raw/${place.orgId}/exports/${place.exportId}.gz`;
   const folder = `raw/${place.orgId}/${place.scanId}/${place.assetId}`;
   if (!('scanner' in place)) return `${folder}/upload`;
   const { scanner, format = 'native' } = place;

@@ -43,7 +43,7 @@ const DAY = 24 * 3600 * 1000;
 export async function readFilter(
   orgId: string,
   selection: Selection,
-  dependencies: FindingDependencies,
+  dependencies: Pick<FindingDependencies, 'findings' | 'assets' | 'clock'>,
 ): Promise<FindingFilter> {
   const { age_min, age_max, overdue } = selection;
   const now = dependencies.clock.now();

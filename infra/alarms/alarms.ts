@@ -37,6 +37,7 @@ const WATCHED: readonly FunctionName[] = [
   'ingest-report',
   'ingest-import',
   'take-upload',
+  'export-findings',
   'finish-run',
   'sweep',
   'suppression-clock',

@@ -14,9 +14,9 @@ type TableAction =
 export interface Grants {
   /** Actions on the table and its indexes. There is no `Scan` (design 1). */
   readonly table: readonly TableAction[];
-  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'deletions' | 'imports')[];
+  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'deletions' | 'imports' | 'exports')[];
   readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
-  readonly reports: 'none' | 'read' | 'upload' | 'convert' | 'purge';
+  readonly reports: 'none' | 'read' | 'download' | 'upload' | 'convert' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
 }
 
@@ -108,6 +108,12 @@ export const FUNCTIONS = {
       reports: 'upload',
     },
   },
+  exports: {
+    ...api,
+    settings: ['TABLE_NAME', 'REPORT_BUCKET_URL', 'EXPORT_QUEUE_URL'],
+    // It signs downloads, so it must be allowed to make them itself.
+    may: { ...NOTHING, table: ['GetItem', 'PutItem', 'UpdateItem'], send: ['exports'], reports: 'download' },
+  },
   // Needs no table: the document and the page come from the bundle.
   reference: { ...api, settings: ['PUBLIC_URL', 'ASSETS_DIR'], may: NOTHING },
   'runner-gate': {
@@ -178,6 +184,12 @@ export const FUNCTIONS = {
       send: ['imports', 'scan-requests', 'run-dispatch'],
       reports: 'read',
     },
+  },
+  'export-findings': {
+    memory: 1769,
+    timeoutSeconds: 900,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
+    may: { ...NOTHING, table: [...READ, 'UpdateItem'], reports: 'upload' },
   },
   'finish-run': {
     memory: 512,

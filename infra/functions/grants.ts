@@ -75,7 +75,7 @@ function allowReports(
     allowKey(target, key, 's3', ['kms:GenerateDataKey', 'kms:Decrypt']);
   }
   if (reports === 'purge') add(target, ['s3:DeleteObject'], [objects]);
-  if (reports === 'read') {
+  if (reports === 'read' || reports === 'download') {
     add(target, ['s3:GetObject'], [objects]);
     allowKey(target, key, 's3', ['kms:Decrypt']);
   }

@@ -2,6 +2,7 @@ import type { Operation, OperationDeclaration, OperationGroup } from './operatio
 import { apiKeys } from './operations/api-keys.ts';
 import { assets } from './operations/assets.ts';
 import { auth } from './operations/auth.ts';
+import { exports_ } from './operations/exports.ts';
 import { findings } from './operations/findings.ts';
 import { imports } from './operations/imports.ts';
 import { integrations } from './operations/integrations.ts';
@@ -22,6 +23,7 @@ const groups = [
   scans,
   findings,
   imports,
+  exports_,
   runnerGate,
   reference,
 ] as const;

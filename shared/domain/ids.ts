@@ -13,6 +13,7 @@ export const ID_PREFIXES = {
   user: 'user',
   organization: 'org',
   run: 'run',
+  export: 'exp',
 } as const;
 export type IdKind = keyof typeof ID_PREFIXES;
 

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Finding } from '#contract/schemas/records.ts';
 import type { Scanner, Severity } from '#domain/vocabulary.ts';
 
-type FindingShown = z.output<typeof Finding>;
+type FindingShown = z.input<typeof Finding>;
 
 /** SARIF has three levels; the rest of the severity goes into `security-severity`, as code hosts read it. */
 const LEVELS: Record<Severity, { level: 'error' | 'warning' | 'note'; score: string }> = {
@@ -13,12 +13,16 @@ const LEVELS: Record<Severity, { level: 'error' | 'warning' | 'note'; score: str
   info: { level: 'note', score: '0.0' },
 };
 
+export const SARIF_HEAD = {
+  $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+  version: '2.1.0',
+} as const;
+
 /** Findings as a SARIF 2.1.0 log: a run for each scanner that has any. */
 export function toSarif(findings: readonly FindingShown[]): unknown {
   const byScanner = Map.groupBy(findings, (finding) => finding.scanner);
   return {
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
+    ...SARIF_HEAD,
     runs: [...byScanner].map(([scanner, own]) => toRun(scanner, own)),
   };
 }
@@ -32,7 +36,8 @@ function toRun(scanner: Scanner, findings: readonly FindingShown[]) {
   };
 }
 
-function toRule(finding: FindingShown) {
+/** The rule of a finding, as its run lists it once. */
+export function toRule(finding: FindingShown) {
   return {
     id: finding.rule_id,
     shortDescription: { text: finding.title },
@@ -44,7 +49,8 @@ function toRule(finding: FindingShown) {
   };
 }
 
-function toResult(finding: FindingShown, ruleIndex: number) {
+/** @param ruleIndex place of its rule in that list */
+export function toResult(finding: FindingShown, ruleIndex: number) {
   const { location } = finding;
   return {
     ruleId: finding.rule_id,

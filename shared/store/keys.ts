@@ -169,6 +169,11 @@ export const SUPPRESSION_CURSOR_KEY: Key = { pk: 'SUPPRESSIONENDS', sk: 'CURSOR'
 export const scoresKey = (shard: number): Key => ({ pk: `CVESCORES#${shard}`, sk: 'SCORES' });
 export const SCORE_SIZES_KEY: Key = { pk: 'CVESCORES', sk: 'SIZES' };
 
+export const exportKey = (orgId: string, exportId: string): Key => ({
+  pk: `${org(orgId)}#EXPORTS`,
+  sk: exportId,
+});
+
 export const orgCountersPartition = (orgId: string): string => `${org(orgId)}#COUNT`;
 export const projectCountersPartition = (orgId: string, projectId: string): string =>
   `${org(orgId)}#COUNT#${projectId}`;
@@ -207,6 +212,7 @@ export const singlePartitions = (orgId: string): string[] => [
     'RUNREFS',
     'WAITING',
     'COUNT',
+    'EXPORTS',
     'INTEGRATIONS',
     'INTEGRATIONNAMES',
   ].map((name) => `${org(orgId)}#${name}`),

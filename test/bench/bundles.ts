@@ -43,6 +43,7 @@ const EXAMPLES: Record<string, string> = {
   SCAN_QUEUE_URL: 'https://queue.example.com/scans',
   DELETION_QUEUE_URL: 'https://queue.example.com/deletions',
   IMPORT_QUEUE_URL: 'https://queue.example.com/imports',
+  EXPORT_QUEUE_URL: 'https://queue.example.com/exports',
   ASPM_EPSS_URL: 'https://feeds.example.com/epss.csv.gz',
   ASPM_KEV_URL: 'https://feeds.example.com/kev.json',
   DISPATCH_QUEUE_URL: 'https://queue.example.com/dispatch',

@@ -3,6 +3,7 @@ import type { Context } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { operations } from '#contract/index.ts';
 import type { Operation } from '#contract/operation.ts';
+import { exports_ } from '#contract/operations/exports.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { integrations } from '#contract/operations/integrations.ts';
 import { organizations } from '#contract/operations/organizations.ts';
@@ -57,6 +58,7 @@ const COSTS: Record<string, number> = {
   listAssetFindings: 3,
   getFindingSummary: 1,
   getFinding: 2,
+  getFindingExport: 1,
 };
 
 let org: TestOrganization;
@@ -90,6 +92,7 @@ beforeAll(async () => {
     params: { ...params, project_id: fromOpaque('project', project.id) ?? '' },
     body: { user_id: org.admin.userId },
   });
+  const made = await org.client.call(exports_.operations.exportFindings, { body: { format: 'csv' } });
   Object.assign(ids, {
     org_id: org.orgId,
     team_id: team.id,
@@ -98,6 +101,7 @@ beforeAll(async () => {
     scan_id: scan.id,
     finding_id: finding?.id,
     integration_id: integration.id,
+    export_id: made.id,
   });
   proxy = await startCountingProxy(inject('service').dynamodb);
   // The handlers of this process talk to the store through the proxy.

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operations } from '#contract/index.ts';
 import type { Operation } from '#contract/operation.ts';
+import { exports_ } from '#contract/operations/exports.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { integrations } from '#contract/operations/integrations.ts';
 import { organizations } from '#contract/operations/organizations.ts';
@@ -36,6 +37,7 @@ beforeAll(async () => {
     body: { type: 'github', name: 'G', config: {} },
   });
   const { keyId } = await victim.withKey('admin');
+  const made = await victim.client.call(exports_.operations.exportFindings, { body: { format: 'csv' } });
   Object.assign(ids, {
     team_id: team.id,
     project_id: project.id,
@@ -45,6 +47,7 @@ beforeAll(async () => {
     finding_id: finding?.id,
     integration_id: integration.id,
     key_id: keyId,
+    export_id: made.id,
     member_user_id: victim.admin.userId,
   });
   const ownProject = await intruder.client.call(projects.operations.createProject, { body: { name: 'P' } });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DeletionRequested } from '#events/deletions.ts';
+import { ExportRequested } from '#events/exports.ts';
 import * as pipeline from '#events/pipeline.ts';
 import { ObjectsCreated } from '#events/uploads.ts';
 
@@ -12,6 +13,7 @@ const SCHEMAS = {
   'ingest-step.json': pipeline.IngestStep,
   'import-requested.json': pipeline.ImportRequested,
   'finish-run-step.json': pipeline.FinishRunStep,
+  'export-requested.json': ExportRequested,
   'objects-created.json': ObjectsCreated,
   'deletion-requested.json': DeletionRequested,
 };
@@ -19,7 +21,7 @@ const SCHEMAS = {
 describe('samples of what travels', () => {
   it('exist for each schema', () => {
     expect(readdirSync(FOLDER).sort()).toEqual(Object.keys(SCHEMAS).sort());
-    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 2);
+    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 3);
   });
 
   it.each(Object.entries(SCHEMAS))('%s is what its schema says, to the field', (file, schema) => {

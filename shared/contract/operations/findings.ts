@@ -12,18 +12,14 @@ import {
   queryInteger,
   text,
 } from '../schemas/common.ts';
+import { CveId, FindingSelection } from '../schemas/finding-selection.ts';
 import { Finding, FindingSummary } from '../schemas/records.ts';
 
 const filters = {
   severity: commaSeparated(SEVERITIES).optional(),
   status: commaSeparated(FINDING_STATUSES).optional(),
   scanner: commaSeparated(SCANNERS).optional(),
-  cve_id: z
-    .string()
-    .trim()
-    .toUpperCase()
-    .regex(/^CVE-\d{4}-\d{4,}$/, 'must be a CVE identifier such as CVE-2020-7471')
-    .optional(),
+  cve_id: CveId.optional(),
   age_min: queryInteger(0, 100_000).optional(),
   age_max: queryInteger(0, 100_000).optional(),
 };
@@ -71,18 +67,6 @@ const FindingSuppression = z
 
 /** Findings of one bulk update; a filter that matches more goes on by `next_cursor`. */
 export const BULK_FINDINGS = 500;
-
-/** The list's filters, as JSON has them. */
-const FindingSelection = z.object({
-  severity: z.array(z.enum(SEVERITIES)).min(1).optional(),
-  status: z.array(z.enum(FINDING_STATUSES)).min(1).optional(),
-  scanner: z.array(z.enum(SCANNERS)).min(1).optional(),
-  cve_id: filters.cve_id,
-  age_min: z.int().min(0).max(100_000).optional(),
-  age_max: z.int().min(0).max(100_000).optional(),
-  ...scopeFilters,
-  overdue: z.boolean().optional(),
-});
 
 const BulkUpdate = z
   .object({
