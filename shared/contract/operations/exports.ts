@@ -3,7 +3,7 @@ import { declareGroup } from '../operation.ts';
 import { opaqueId, opaqueIdInput, Timestamp } from '../schemas/common.ts';
 import { FindingSelection } from '../schemas/finding-selection.ts';
 
-export const EXPORT_FORMATS = ['sarif', 'csv', 'jsonl'] as const;
+const EXPORT_FORMATS = ['sarif', 'csv', 'jsonl'] as const;
 
 const FindingExport = z
   .object({
