@@ -17,3 +17,6 @@ export const BUNDLES = `${BUILD_FOLDER}/functions`;
 
 /** Folder of the reference page's third-party files beside its bundle: the value of `ASSETS_DIR`. */
 export const REFERENCE_ASSETS = 'assets';
+
+/** Folder of what the policy engine loads at run time, beside a bundle: the value of `POLICY_ASSETS_DIR`. */
+export const POLICY_FOLDER = 'policy';

@@ -14,7 +14,7 @@ import { WorkQueue } from './pipeline/queues.ts';
 import { ReportBucket } from './pipeline/report-bucket.ts';
 import { RunStateMachine } from './pipeline/run-state-machine.ts';
 import { RunnerTask } from './pipeline/runner-task.ts';
-import { REFERENCE_ASSETS } from './project.ts';
+import { POLICY_FOLDER, REFERENCE_ASSETS } from './project.ts';
 import { ServiceSecrets } from './secrets/secrets.ts';
 import { AspmTable } from './table/table.ts';
 
@@ -77,6 +77,7 @@ export class AspmStack extends Stack {
       ASPM_EPSS_URL: EPSS_URL,
       ASPM_KEV_URL: KEV_URL,
       ASSETS_DIR: REFERENCE_ASSETS,
+      POLICY_ASSETS_DIR: POLICY_FOLDER,
       SCANNERS: 'semgrep,grype,trivy,gitleaks',
     };
     functions.connect(settings, {

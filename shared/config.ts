@@ -83,6 +83,8 @@ const settings = {
   ASPM_KEV_URL: z.url().default(KEV_URL),
   /** Folder of the reference page's third-party files (Swagger UI); relative to the function's own folder. */
   ASSETS_DIR: z.string().min(1),
+  /** Folder of what the policy engine loads at run time, beside the bundle; empty: the sources. */
+  POLICY_ASSETS_DIR: z.string().default(''),
   /** Scanners that the deployment has, comma-separated: the default where a request names none. */
   SCANNERS: z
     .string()

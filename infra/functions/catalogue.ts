@@ -1,4 +1,5 @@
 import type { SettingName } from '#shared/config.ts';
+import type { POLICY_ASSETS } from '#shared/policy/files.ts';
 
 type TableAction =
   | 'GetItem'
@@ -28,6 +29,8 @@ export interface FunctionDeclaration {
   /** Exactly what its handler reads through `readConfig` (held by a test). */
   readonly settings: readonly SettingName[];
   readonly may: Grants;
+  /** What of the policy engine its bundle brings along, in `POLICY_ASSETS_DIR`. */
+  readonly policyAssets?: readonly (keyof typeof POLICY_ASSETS)[];
 }
 
 const NOTHING: Grants = { table: [], send: [], secrets: [], reports: 'none', executions: [] };
@@ -113,6 +116,14 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'REPORT_BUCKET_URL', 'EXPORT_QUEUE_URL'],
     // It signs downloads, so it must be allowed to make them itself.
     may: { ...NOTHING, table: ['GetItem', 'PutItem', 'UpdateItem'], send: ['exports'], reports: 'download' },
+  },
+  policies: {
+    // A whole core, and room for OPA: it takes 40 MB of code and up to 512 MB of memory.
+    memory: 1769,
+    timeoutSeconds: API_SECONDS,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'POLICY_ASSETS_DIR'],
+    may: { ...NOTHING, table: [...READ, 'PutItem', 'DeleteItem', 'ConditionCheckItem'] },
+    policyAssets: ['reactor'],
   },
   // Needs no table: the document and the page come from the bundle.
   reference: { ...api, settings: ['PUBLIC_URL', 'ASSETS_DIR'], may: NOTHING },

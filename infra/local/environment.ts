@@ -16,6 +16,8 @@ const LOCAL_SETTINGS: Readonly<Record<string, string>> = {
   // Lanes spread a load over partitions; one file has none.
   COUNTER_LANES: '1',
   ASSETS_DIR: `${PROJECT_ROOT}/node_modules/swagger-ui-dist`,
+  // The sources: nothing is bundled here.
+  POLICY_ASSETS_DIR: '',
 };
 
 /** Settings that whoever starts the service may choose in their own environment. */

@@ -7,6 +7,7 @@ import { findings } from './operations/findings.ts';
 import { imports } from './operations/imports.ts';
 import { integrations } from './operations/integrations.ts';
 import { organizations } from './operations/organizations.ts';
+import { policies } from './operations/policies.ts';
 import { projects } from './operations/projects.ts';
 import { reference } from './operations/reference.ts';
 import { runnerGate } from './operations/runner-gate.ts';
@@ -23,6 +24,7 @@ const groups = [
   scans,
   findings,
   imports,
+  policies,
   exports_,
   runnerGate,
   reference,

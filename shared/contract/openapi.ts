@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ERRORS } from './errors.ts';
-import { errorsOf, type Operation, type Upload } from './operation.ts';
+import { errorsOf, type Operation, statusOf, type Upload } from './operation.ts';
 
 type Json = Record<string, unknown>;
 
@@ -142,7 +142,7 @@ function parametersOf(
 
 /** Errors by status: each lists the codes that it can carry. */
 function errorResponses(operation: Operation): Json {
-  const byStatus = Map.groupBy(errorsOf(operation), (code) => ERRORS[code].status);
+  const byStatus = Map.groupBy(errorsOf(operation), (code) => statusOf(operation, code));
   const responses: Json = {};
   for (const [status, codes] of byStatus) {
     responses[status] = {
@@ -157,7 +157,7 @@ function errorResponses(operation: Operation): Json {
   const validated = operation.params || operation.query || operation.body;
   if (operation.family === 'A' && validated)
     responses[422] = {
-      description: 'The request is not valid',
+      description: ['The request is not valid', ...(byStatus.get(422) ?? [])].join(', '),
       headers: RESPONSE_HEADERS,
       content: { 'application/json': { schema: { $ref: '#/components/schemas/HTTPValidationError' } } },
     };
@@ -180,7 +180,12 @@ const ERROR_SCHEMAS: Components = {
             items: {
               type: 'object',
               required: ['field', 'message'],
-              properties: { field: { type: 'string' }, message: { type: 'string' } },
+              properties: {
+                field: { type: 'string' },
+                message: { type: 'string' },
+                row: { type: 'integer' },
+                col: { type: 'integer' },
+              },
             },
           },
           retry_after: { type: 'integer' },
@@ -207,6 +212,8 @@ const ERROR_SCHEMAS: Components = {
           },
         },
       },
+      // Where a code of the catalogue says what is wrong.
+      error: { type: 'object', description: 'As in Error' },
     },
   },
 };

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { PermissionScope } from '#domain/vocabulary.ts';
-import type { ErrorCode } from './errors.ts';
+import { ERRORS, type ErrorCode } from './errors.ts';
 
 /** What a caller needs: a scope, any credential, a signed-in user, or nothing. */
 export type Permission = PermissionScope | 'signed-in' | 'signed-in-user' | 'public';
@@ -64,6 +64,11 @@ export function declareGroup<const Operations extends Record<string, OperationDe
 export interface Operation extends OperationDeclaration {
   readonly id: string;
   readonly group: string;
+}
+
+/** The status of a code: Family A has 422 for all that is wrong with a body, a bad policy kind too (design 2). */
+export function statusOf({ family }: Pick<OperationDeclaration, 'family'>, code: ErrorCode) {
+  return family === 'A' && code === 'invalid_policy_kind' ? 422 : ERRORS[code].status;
 }
 
 /** The codes that an operation can answer: its own, and what its declaration implies. */

@@ -4,12 +4,17 @@ import type { ErrorCode } from '#contract/errors.ts';
 export interface ErrorDetail {
   readonly field: string;
   readonly message: string;
+  /** Where it is in a policy's source; from 1. */
+  readonly row?: number;
+  readonly col?: number;
 }
 
 interface ServiceErrorOptions {
   readonly details?: readonly ErrorDetail[];
   /** Seconds until a retry can succeed; rendered as `Retry-After` and `retry_after`. */
   readonly retryAfter?: number;
+  /** What `verbose=true` shows in place of the catalogue's general advice. */
+  readonly suggestion?: string;
   readonly cause?: unknown;
 }
 
@@ -22,12 +27,14 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly retryAfter: number | undefined;
+  readonly suggestion: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
     this.retryAfter = options.retryAfter;
+    this.suggestion = options.suggestion;
   }
 }
 

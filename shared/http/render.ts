@@ -24,13 +24,14 @@ interface ErrorContext {
 /** The one place where an error becomes a response. What is no error of the catalogue keeps its text to itself. */
 export function renderError(error: unknown, context: ErrorContext): HttpResponse {
   const extras = context.verbose ? verboseParts(error, context) : {};
-  if (error instanceof HttpValidationError) return renderJson(422, { detail: error.detail, ...extras });
+  if (error instanceof HttpValidationError) {
+    const { detail, refusal } = error;
+    return renderJson(422, { detail, ...(refusal && { error: saidBy(refusal) }), ...extras });
+  }
   const known = error instanceof ServiceError ? error : internalError();
   const response = renderJson(ERRORS[known.code].status, {
     error: {
-      code: known.code,
-      message: known.message,
-      ...(known.details && { details: known.details }),
+      ...saidBy(known),
       ...(known.retryAfter !== undefined && { retry_after: known.retryAfter }),
       ...extras,
     },
@@ -40,14 +41,20 @@ export function renderError(error: unknown, context: ErrorContext): HttpResponse
   return response;
 }
 
+function saidBy({ code, message, details }: ServiceError) {
+  return { code, message, ...(details && { details }) };
+}
+
 function internalError(): ServiceError {
   return new ServiceError('internal_error', 'The server failed to process the request');
 }
 
 function verboseParts(error: unknown, context: ErrorContext): Record<string, unknown> {
-  const code: ErrorCode = error instanceof ServiceError ? error.code : 'internal_error';
-  const suggestion =
-    error instanceof HttpValidationError ? ERRORS.validation_error.suggestion : ERRORS[code].suggestion;
+  const refusal = error instanceof HttpValidationError ? error.refusal : error;
+  const general: ErrorCode = error instanceof HttpValidationError ? 'validation_error' : 'internal_error';
+  const code = refusal instanceof ServiceError ? refusal.code : general;
+  const own = refusal instanceof ServiceError ? refusal.suggestion : undefined;
+  const suggestion = own ?? ERRORS[code].suggestion;
   return { stack_context: { operation: context.operation, frames: ownFrames(error) }, suggestion };
 }
 

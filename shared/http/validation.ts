@@ -14,10 +14,13 @@ interface Problem {
 export class HttpValidationError extends Error {
   override readonly name = 'HttpValidationError';
   readonly detail: readonly { loc: (string | number)[]; msg: string; type: string }[];
+  /** Where a code of the catalogue says what is wrong: it is shown as well (design 2). */
+  readonly refusal: ServiceError | undefined;
 
-  constructor(detail: HttpValidationError['detail']) {
+  constructor(detail: HttpValidationError['detail'], refusal?: ServiceError) {
     super('The request is not valid');
     this.detail = detail;
+    this.refusal = refusal;
   }
 }
 

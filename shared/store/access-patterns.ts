@@ -106,6 +106,48 @@ export const ACCESS_PATTERNS = {
     key: 'ORG#o / INTEGRATIONSECRETS#i',
     requests: 1,
   },
+  policiesOfOrganization: {
+    question: 'policies of an organization, and of them those that judge findings',
+    index: 'table',
+    key: 'ORG#o#POLICIES / p (UUIDv7)',
+    requests: 1,
+  },
+  policy: {
+    question: 'a policy',
+    index: 'table',
+    key: 'ORG#o#POLICIES / p',
+    requests: 1,
+  },
+  policyVersions: {
+    question: 'versions of a policy, newest first',
+    index: 'table',
+    key: 'ORG#o#POLICYVERSIONS / p#n',
+    requests: 1,
+  },
+  policyVersion: {
+    question: 'one version of a policy',
+    index: 'table',
+    key: 'ORG#o#POLICYVERSIONS / p#n (9 digits)',
+    requests: 1,
+  },
+  policySources: {
+    question: 'sources of policies or versions',
+    index: 'table',
+    key: 'ORG#o#POLICYSOURCES / digest',
+    requests: 1,
+  },
+  policyCode: {
+    question: 'compiled policies, those not known to the process',
+    index: 'table',
+    key: 'ORG#o#POLICYCODE / digest',
+    requests: 1,
+  },
+  policyRuns: {
+    question: 'runs of a policy, newest first',
+    index: 'table',
+    key: 'ORG#o#POLICYRUNS / p#r (UUIDv7)',
+    requests: 1,
+  },
   scan: { question: 'a scan', index: 'table', key: 'ORG#o#SCANS / s', requests: 1 },
   scansByTime: {
     question: 'scans, newest first',

@@ -94,6 +94,38 @@ export const integrationSecretsKey = (orgId: string, integrationId: string): Key
   sk: `INTEGRATIONSECRETS#${integrationId}`,
 });
 
+export const policyKey = (orgId: string, policyId: string): Key => ({
+  pk: policiesPartition(orgId),
+  sk: policyId,
+});
+export const policiesPartition = (orgId: string): string => `${org(orgId)}#POLICIES`;
+/** Keeps the names of policies unique. */
+export const policyNameKey = (orgId: string, name: string): Key => ({
+  pk: `${org(orgId)}#POLICYNAMES`,
+  sk: foldName(name),
+});
+export const policyVersionKey = (orgId: string, policyId: string, version: number): Key => ({
+  pk: policyVersionsPartition(orgId),
+  sk: `${policyVersionPrefix(policyId)}${String(version).padStart(9, '0')}`,
+});
+export const policyVersionsPartition = (orgId: string): string => `${org(orgId)}#POLICYVERSIONS`;
+export const policyVersionPrefix = (policyId: string): string => `${policyId}#`;
+/** Sources of policies and what they compile to, apart from each other, named by the digest of kind and source. */
+export const policySourceKey = (orgId: string, digest: string): Key => ({
+  pk: `${org(orgId)}#POLICYSOURCES`,
+  sk: digest,
+});
+export const policyCodeKey = (orgId: string, digest: string): Key => ({
+  pk: `${org(orgId)}#POLICYCODE`,
+  sk: digest,
+});
+export const policyRunKey = (orgId: string, policyId: string, runId: string): Key => ({
+  pk: policyRunsPartition(orgId),
+  sk: `${policyRunPrefix(policyId)}${runId}`,
+});
+export const policyRunsPartition = (orgId: string): string => `${org(orgId)}#POLICYRUNS`;
+export const policyRunPrefix = (policyId: string): string => `${policyId}#`;
+
 export const scanKey = (orgId: string, scanId: string): Key => ({ pk: scansPartition(orgId), sk: scanId });
 export const scansPartition = (orgId: string): string => `${org(orgId)}#SCANS`;
 export const scanLockKey = (
@@ -215,6 +247,12 @@ export const singlePartitions = (orgId: string): string[] => [
     'EXPORTS',
     'INTEGRATIONS',
     'INTEGRATIONNAMES',
+    'POLICIES',
+    'POLICYNAMES',
+    'POLICYVERSIONS',
+    'POLICYSOURCES',
+    'POLICYCODE',
+    'POLICYRUNS',
   ].map((name) => `${org(orgId)}#${name}`),
   ratePartition(orgId),
 ];

@@ -5,6 +5,7 @@ import { auth } from '#contract/operations/auth.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { integrations } from '#contract/operations/integrations.ts';
 import { organizations as group } from '#contract/operations/organizations.ts';
+import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { createOrganizationPurge } from '#store/organization-purge.ts';
@@ -77,6 +78,14 @@ async function fill(org: TestOrganization): Promise<void> {
       config: { url: 'https://example.com/hook', events: ['scan.completed'] },
     },
   });
+  const policy = await org.client.call(policies.operations.createPolicy, {
+    body: {
+      name: 'Policy',
+      kind: 'triage',
+      rego: 'package svc.triage\n\nimport rego.v1\n\ndecision := "accept"\n',
+    },
+  });
+  await org.client.call(policies.operations.evaluatePolicy, { body: { policy_id: policy.id, input: {} } });
   const assetId = await addRepository(org, pathToFileURL(repository.path).href);
   await org.client.call(projects.operations.assignProjectAssets, {
     params: { project_id: sub.id },

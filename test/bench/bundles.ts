@@ -39,6 +39,7 @@ async function importTime(path: string, settings: readonly string[]): Promise<nu
 /** Values of the settings whose form is checked; any text does for the others. */
 const EXAMPLES: Record<string, string> = {
   COUNTER_LANES: '8',
+  POLICY_ASSETS_DIR: 'policy',
   PUBLIC_URL: 'https://api.example.com',
   SCAN_QUEUE_URL: 'https://queue.example.com/scans',
   DELETION_QUEUE_URL: 'https://queue.example.com/deletions',

@@ -7,8 +7,9 @@ import { exports_ } from '#contract/operations/exports.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { integrations } from '#contract/operations/integrations.ts';
 import { organizations } from '#contract/operations/organizations.ts';
+import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
-import { fromOpaque } from '#domain/ids.ts';
+import { fromOpaque, readId } from '#domain/ids.ts';
 import { startCountingProxy } from '#test/harness/counting-proxy.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
@@ -58,6 +59,13 @@ const COSTS: Record<string, number> = {
   listAssetFindings: 3,
   getFindingSummary: 1,
   getFinding: 2,
+  listPolicies: 2,
+  getPolicy: 2,
+  listPolicyVersions: 1,
+  getPolicyVersion: 2,
+  listOpenPolicies: 2,
+  getOpenPolicy: 2,
+  listOpenPolicyRuns: 2,
   getFindingExport: 1,
 };
 
@@ -84,6 +92,13 @@ beforeAll(async () => {
     params,
     body: { type: 'github', name: 'G', config: {} },
   });
+  const policy = await org.client.call(policies.operations.createPolicy, {
+    body: {
+      name: 'P',
+      kind: 'triage',
+      rego: 'package svc.triage\n\nimport rego.v1\n\ndecision := "accept"\n',
+    },
+  });
   await org.client.call(organizations.operations.addTeamMember, {
     params: { ...params, team_id: team.id },
     body: { user_id: org.admin.userId },
@@ -101,6 +116,8 @@ beforeAll(async () => {
     scan_id: scan.id,
     finding_id: finding?.id,
     integration_id: integration.id,
+    policy_id: policy.id,
+    version: '1',
     export_id: made.id,
   });
   proxy = await startCountingProxy(inject('service').dynamodb);
@@ -115,8 +132,13 @@ afterAll(async () => {
 function pathOf(operation: Operation): string {
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = ids[name] ?? '';
-    return operation.family === 'A' && name === 'project_id' ? (fromOpaque('project', id) ?? '') : id;
+    return operation.family === 'A' ? uuidOf(name, id) : id;
   });
+}
+
+/** Family A's form of an id. */
+function uuidOf(name: string, id: string): string {
+  return (name === 'project_id' || name === 'policy_id' ? readId(id) : null) ?? id;
 }
 
 /** Calls the operation's function as the gateway does, past the authorizer. */

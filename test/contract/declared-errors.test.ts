@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { ERRORS, type ErrorCode } from '#contract/errors.ts';
+import type { ErrorCode } from '#contract/errors.ts';
 import { operations } from '#contract/index.ts';
-import { errorsOf, type Operation } from '#contract/operation.ts';
+import { errorsOf, type Operation, statusOf } from '#contract/operation.ts';
 import { ID_PREFIXES, type IdKind, toOpaque } from '#domain/ids.ts';
 import { PERMISSIONS, type PermissionScope } from '#domain/vocabulary.ts';
 import { createTokens } from '#shared/security/tokens.ts';
@@ -214,7 +214,7 @@ describe('declared errors', () => {
         covered.provoked += 1;
         const { status, body, headers } = answer;
         const fits =
-          status === ERRORS[code].status &&
+          status === statusOf(operation, code) &&
           body.error?.code === code &&
           typeof body.error.message === 'string' &&
           /^req_[0-9a-f]{32}$/.test(headers.get('x-request-id') ?? '');

@@ -6,8 +6,9 @@ import { exports_ } from '#contract/operations/exports.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { integrations } from '#contract/operations/integrations.ts';
 import { organizations } from '#contract/operations/organizations.ts';
+import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
-import { fromOpaque } from '#domain/ids.ts';
+import { fromOpaque, readId } from '#domain/ids.ts';
 import { request } from '#test/harness/http.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
@@ -36,6 +37,9 @@ beforeAll(async () => {
     params,
     body: { type: 'github', name: 'G', config: {} },
   });
+  const policy = await victim.client.call(policies.operations.createPolicy, {
+    body: { name: 'P', kind: 'triage', rego: REGO },
+  });
   const { keyId } = await victim.withKey('admin');
   const made = await victim.client.call(exports_.operations.exportFindings, { body: { format: 'csv' } });
   Object.assign(ids, {
@@ -46,6 +50,8 @@ beforeAll(async () => {
     scan_id: scan.id,
     finding_id: finding?.id,
     integration_id: integration.id,
+    policy_id: policy.id,
+    version: '1',
     key_id: keyId,
     export_id: made.id,
     member_user_id: victim.admin.userId,
@@ -58,6 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => repository?.remove());
 
+const REGO = 'package svc.triage\n\nimport rego.v1\n\ndecision := "accept"\n';
 const BODIES: Record<string, () => unknown> = {
   updateFinding: () => ({ status: 'resolved', notes: 'mine' }),
   suppressFinding: () => ({ reason: 'false_positive' }),
@@ -66,6 +73,7 @@ const BODIES: Record<string, () => unknown> = {
   linkRepository: () => ({ project_id: fromOpaque('project', own.projectId) }),
   createSubProject: () => ({ name: 'x' }),
   createOrgSubProject: () => ({ name: 'x' }),
+  updatePolicyScope: () => ({ scope: 'organization' }),
   addTeamMember: () => ({ user_id: intruder.admin.userId }),
   addProjectMember: () => ({ user_id: intruder.admin.userId }),
 };
@@ -75,7 +83,8 @@ function pathOf(operation: Operation): string {
     if (name === 'org_id') return intruder.orgId;
     const id = ids[name];
     if (!id) throw new Error(`This test knows no ${name}: add one`);
-    return operation.family === 'A' && name === 'project_id' ? (fromOpaque('project', id) ?? '') : id;
+    const isOpaque = name === 'project_id' || name === 'policy_id';
+    return operation.family === 'A' && isOpaque ? (readId(id) ?? '') : id;
   });
 }
 
@@ -100,6 +109,13 @@ describe('another organization’s records', () => {
   it.each([
     ['POST', '/api/scans', () => ({ scope: 'asset', target_id: ids.asset_id, scanners: ['gitleaks'] })],
     ['POST', '/api/scans', () => ({ scope: 'project', target_id: ids.project_id, scanners: ['gitleaks'] })],
+    ['POST', '/api/policies/evaluate', () => ({ policy_id: ids.policy_id, input: {} })],
+    ['POST', '/api/policies/evaluate', () => ({ kind: 'triage', rego: REGO, finding_ids: [ids.finding_id] })],
+    [
+      'POST',
+      '/api/policies',
+      () => ({ name: 'x', kind: 'triage', rego: REGO, scope: 'project', scope_target_id: ids.project_id }),
+    ],
     ['POST', '/api/projects/OWN/assets', () => ({ asset_ids: [ids.asset_id] })],
     ['POST', '/api/projects', () => ({ name: 'y', team_id: `team_${ids.team_id?.replaceAll('-', '')}` })],
   ])('are not reached through a body either: %s %s', async (method, path, body) => {

@@ -4,9 +4,12 @@ import type { ErrorCode } from '#contract/errors.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { createTokens } from '#shared/security/tokens.ts';
 import { capacityKey, scanKey, scanLockKey } from '#store/keys.ts';
+import { createPolicyStore } from '#store/policies.ts';
+import { createPolicyCodeStore } from '#store/policy-code.ts';
 import { seedFindings } from '#test/harness/findings.ts';
 import { type RawAnswer, request } from '#test/harness/http.ts';
-import { type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { testAttribution } from '#test/harness/samples.ts';
 import { sarifLog } from '#test/harness/sarif.ts';
 
 /** Null: one request alone can't cause it. */
@@ -84,6 +87,87 @@ async function parentWithSub(org: TestOrganization) {
   return { project, sub };
 }
 
+const REGO = 'package svc.triage\n\nimport rego.v1\n\ndecision := "accept"\n';
+/** A source for each way in which one is refused. */
+const WRONG_SOURCES: Partial<Record<ErrorCode, { kind?: string; rego: string }>> = {
+  invalid_policy_kind: { kind: 'x', rego: REGO },
+  rego_parse_error: { rego: 'package svc.triage\nx :=' },
+  invalid_package: { rego: 'package svc.priority\nimport rego.v1\nx := 1' },
+  rego_compile_error: { rego: 'package svc.triage\nimport rego.v1\nx := y' },
+  policy_conflict: {
+    rego: 'package svc.triage\nimport rego.v1\nx := 1 if input.finding\nx := 2 if input.finding.id',
+  },
+};
+/** Runs for longer than any evaluation may. */
+const RUNAWAY = `package svc.triage
+import rego.v1
+n := numbers.range(1, 10000)
+x := count([1 | n[_]; n[_] > 0; n[_] > 0]) if input.finding`;
+const INPUT = { finding: { id: 'f_1' } };
+
+/** What is wrong with a source, sent by `send`. */
+function wrongSources(
+  send: (org: TestOrganization, source: object) => Promise<RawAnswer>,
+): Partial<Record<ErrorCode, Provocation>> {
+  const sources = { ...WRONG_SOURCES, policy_evaluation_error: { rego: RUNAWAY } };
+  return Object.fromEntries(
+    Object.entries(sources).map(([code, source]) => [
+      code,
+      (org: TestOrganization) => send(org, { kind: 'triage', ...source }),
+    ]),
+  );
+}
+
+const policiesOf = (org: TestOrganization, family: 'A' | 'B') =>
+  family === 'A' ? `/api/orgs/${org.orgId}/open-policies` : '/api/policies';
+const newPolicy = async (org: TestOrganization, family: 'A' | 'B', change: object = {}) =>
+  post(org, policiesOf(org, family), { name: name(), kind: 'triage', rego: REGO, ...change });
+
+/** In an organization with more sources than one answer holds. */
+async function listLargePolicies(path: (orgId: string) => string): Promise<RawAnswer> {
+  const other = await createTestOrganization();
+  const [policies, code] = [createPolicyStore(testTable()), createPolicyCodeStore(testTable())];
+  const compiled = { kind: 'triage' as const, wasm: new Uint8Array(), sets: [], evaluator: 'wasm' as const };
+  const named = await code.keep(other.orgId, { ...compiled, rego: 'x'.repeat(100_000) });
+  for (let made = 0; made < 45; made += 1)
+    await policies.create(
+      other.orgId,
+      {
+        id: randomUUID(),
+        name: name(),
+        description: null,
+        kind: 'triage',
+        scope: 'organization',
+        scope_target_id: null,
+        code: named,
+        message: null,
+      },
+      testAttribution(),
+    );
+  return request('GET', path(other.orgId), { key: other.accessToken });
+}
+
+function policyCreation(family: 'A' | 'B') {
+  return {
+    already_exists: (org: TestOrganization) => twice(() => newPolicy(org, family, { name: 'taken' })),
+    ...wrongSources((org, source) => newPolicy(org, family, source)),
+  };
+}
+
+function policyUpdate(family: 'A' | 'B') {
+  const path = async (org: TestOrganization) =>
+    `${policiesOf(org, family)}/${id(await newPolicy(org, family))}`;
+  return {
+    ...wrongSources(async (org, source) => post(org, await path(org), source, 'PATCH')),
+    already_exists: async (org: TestOrganization) => {
+      const taken = name();
+      await newPolicy(org, family, { name: taken });
+      return post(org, await path(org), { name: taken }, 'PATCH');
+    },
+    conflict: async (org: TestOrganization) => post(org, await path(org), { kind: 'priority' }, 'PATCH'),
+  };
+}
+
 const refresh = (refresh_token: string) => request('POST', '/api/auth/refresh', { body: { refresh_token } });
 const login = (org: TestOrganization, more: object) =>
   request('POST', '/api/auth/login', {
@@ -105,6 +189,9 @@ export const VALID: Readonly<Record<string, () => unknown>> = {
   createIntegration: () => ({ type: 'github', name: name(), config: {} }),
   suppressFinding: () => ({ reason: 'false_positive' }),
   createImportUrl: () => ({ bytes: 10 }),
+  updatePolicyScope: () => ({ scope: 'organization' }),
+  createOpenPolicy: () => ({ name: name(), kind: 'triage', rego: REGO }),
+  testInlinePolicy: () => ({ kind: 'triage', rego: REGO, input: {} }),
 };
 
 /** By operation: how its own codes are provoked. */
@@ -296,6 +383,46 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       const scan = id(await importedScan(org, asset));
       await request('POST', `/api/scans/${scan}/cancel`, { key: org.accessToken });
       return request('POST', `/api/scans/${scan}/cancel`, { key: org.accessToken });
+    },
+  },
+  listPolicies: { payload_too_large: () => listLargePolicies(() => '/api/policies?per_page=100') },
+  listOpenPolicies: {
+    payload_too_large: () => listLargePolicies((orgId) => `/api/orgs/${orgId}/open-policies`),
+  },
+  createPolicy: {
+    ...policyCreation('B'),
+    not_found: (org) =>
+      newPolicy(org, 'B', { scope: 'asset', scope_target_id: toOpaque('asset', randomUUID()) }),
+  },
+  updatePolicy: policyUpdate('B'),
+  deletePolicy: { conflict: race },
+  activatePolicy: { conflict: race },
+  deactivatePolicy: { conflict: race },
+  restorePolicyVersion: { conflict: race },
+  updatePolicyScope: { conflict: race },
+  evaluatePolicy: {
+    ...wrongSources((org, source) => post(org, '/api/policies/evaluate', { ...source, input: INPUT })),
+    not_found: (org) =>
+      post(org, '/api/policies/evaluate', { policy_id: toOpaque('policy', randomUUID()), input: INPUT }),
+  },
+  createOpenPolicy: policyCreation('A'),
+  updateOpenPolicy: policyUpdate('A'),
+  deleteOpenPolicy: { conflict: race },
+  testInlinePolicy: wrongSources((org, source) =>
+    post(org, `${policiesOf(org, 'A')}/test-inline`, { ...source, input: INPUT }),
+  ),
+  testOpenPolicy: {
+    policy_conflict: async (org) => {
+      // What no sample shows when it is saved.
+      const rego =
+        'package svc.triage\nimport rego.v1\nx := 1 if input.n * 7 == 91\nx := 2 if input.n * 3 == 39';
+      const made = id(await newPolicy(org, 'A', { rego }));
+      return post(org, `${policiesOf(org, 'A')}/${made}/test`, { input: { n: 13 } });
+    },
+    policy_evaluation_error: async (org) => {
+      const rego = RUNAWAY.replace('input.finding', 'input.runaway');
+      const made = id(await newPolicy(org, 'A', { rego }));
+      return post(org, `${policiesOf(org, 'A')}/${made}/test`, { input: { runaway: true } });
     },
   },
   updateFinding: { conflict: race },

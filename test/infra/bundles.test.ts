@@ -1,10 +1,12 @@
+import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
+import { promisify } from 'node:util';
 import type { Metafile } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleFunctions } from '#infra/functions/bundle.ts';
 import { FUNCTION_NAMES } from '#infra/functions/catalogue.ts';
-import { BUNDLES, PROJECT_ROOT } from '#infra/project.ts';
+import { BUNDLES, POLICY_FOLDER, PROJECT_ROOT } from '#infra/project.ts';
 
 const LIMIT = 600_000;
 
@@ -21,6 +23,43 @@ describe('bundles', () => {
     const external = imports.map((imported) => imported.path);
     expect(external).not.toEqual([]);
     expect(external.filter((module) => !isBuiltin(module))).toEqual([]);
+  });
+
+  it('brings the policy engine where it is needed, each thread as small as a function', () => {
+    const folder = `${BUNDLES}/policies/${POLICY_FOLDER}`;
+    expect(statSync(`${folder}/reactor-worker.mjs`).size).toBeLessThan(LIMIT);
+    for (const file of ['opa.wasm.br', 'opa.wasm.br.sha256', 'NOTICE'])
+      expect(statSync(`${folder}/${file}`).size).toBeGreaterThan(0);
+  });
+
+  it('evaluates a policy as it is deployed: from the bundle alone', async () => {
+    const path = '/api/policies/evaluate';
+    const caller = { kind: 'api_key', id: 'k', name: 'k', orgId: 'o', scopes: ['policies:write'] };
+    const rego = 'package svc.triage\nimport rego.v1\ndecision := input.x';
+    const event = {
+      rawPath: path,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ kind: 'triage', rego, input: { x: 'accept' } }),
+      isBase64Encoded: false,
+      requestContext: {
+        http: { method: 'POST', path, sourceIp: '192.0.2.1' },
+        authorizer: { lambda: { caller: JSON.stringify(caller) } },
+      },
+    };
+    const script = `const { handler } = await import('./index.mjs');
+      console.log((await handler(${JSON.stringify(event)}, {})).body);
+      process.exit();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: `${BUNDLES}/policies`,
+      env: {
+        PATH: process.env.PATH,
+        AWS_REGION: 'eu-west-1',
+        TABLE_NAME: 'x',
+        COUNTER_LANES: '1',
+        POLICY_ASSETS_DIR: POLICY_FOLDER,
+      },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ decision: 'accept' });
   });
 
   it('brings the files of the reference page', () => {

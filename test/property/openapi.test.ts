@@ -91,6 +91,11 @@ async function furnish(org: TestOrganization): Promise<Place> {
     name: 'Hook',
     config: { url: 'https://hooks.example.com/', events: ['scan.completed'] },
   });
+  const policy = await create(`${inOrg}/open-policies`, {
+    name: 'Policy',
+    kind: 'triage',
+    rego: 'package svc.triage\n\nimport rego.v1\n\ndecision := "accept" if input.finding\n',
+  });
   const counters = createCounterStore(testTable(), 1);
   const asset = sampleAsset({ project_id: project });
   const finding = sampleFinding(org.orgId, asset.id);
@@ -109,6 +114,8 @@ async function furnish(org: TestOrganization): Promise<Place> {
     asset_ids: [asset.id],
     repo_id: [asset.id],
     finding_id: [finding.id],
+    finding_ids: [finding.id],
+    policy_id: [policy],
     key_id: [spare.keyId],
     user_id: [org.admin.userId],
     member_user_id: [org.admin.userId],

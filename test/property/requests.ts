@@ -56,6 +56,8 @@ const KIND_OF_NAME: Readonly<Record<string, IdKind>> = {
   asset_ids: 'asset',
   scan_id: 'scan',
   finding_id: 'finding',
+  finding_ids: 'finding',
+  policy_id: 'policy',
   team_id: 'team',
   user_id: 'user',
 };

@@ -13,6 +13,9 @@ import { createIntegrationStore } from '#store/integrations.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
+import { createPolicyStore } from '#store/policies.ts';
+import { codeOf, createPolicyCodeStore } from '#store/policy-code.ts';
+import { createPolicyRunStore } from '#store/policy-runs.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createRunStore } from '#store/runs.ts';
@@ -32,6 +35,9 @@ const stores = {
   projects: createProjectStore(table, counters),
   assets: createAssetStore(table, counters),
   integrations: createIntegrationStore(table),
+  policies: createPolicyStore(table),
+  policyCode: createPolicyCodeStore(table),
+  policyRuns: createPolicyRunStore(table),
   scans: createScanStore(table),
   runs: createRunStore(table),
   findings: createFindingStore(table, counters),
@@ -50,6 +56,35 @@ const integration = {
   config: { account: 'team' },
   created_at: new Date().toISOString(),
   updated_at: new Date().toISOString(),
+};
+const policy = {
+  id: randomUUID(),
+  name: 'Noise',
+  description: null,
+  kind: 'triage' as const,
+  scope: 'organization' as const,
+  scope_target_id: null,
+};
+const compiled = {
+  kind: policy.kind,
+  rego: 'package svc.triage',
+  wasm: new Uint8Array([1, 2, 3]),
+  sets: ['reasons'],
+  evaluator: 'wasm' as const,
+};
+const code = codeOf(compiled.kind, compiled.rego);
+const policyRun = {
+  id: randomUUID(),
+  policy_id: policy.id,
+  version: 1,
+  trigger: 'evaluate' as const,
+  started_at: new Date().toISOString(),
+  duration_ms: 1.5,
+  evaluated: 1,
+  decisions: { accept: 1 },
+  errors: 0,
+  error: null,
+  tests: null,
 };
 const CVE = 'CVE-2020-7471';
 let finding: ReturnType<typeof sampleFinding>;
@@ -76,6 +111,12 @@ beforeAll(async () => {
   );
   await stores.assets.create(orgId, asset, testAttribution());
   await stores.integrations.create(orgId, integration, 'sealed text', testAttribution());
+  await stores.policies.create(
+    orgId,
+    { ...policy, code: await createPolicyCodeStore(table).keep(orgId, compiled), message: 'why' },
+    testAttribution(),
+  );
+  await stores.policyRuns.record(orgId, policyRun);
   ids.scan = randomUUID();
   await stores.scans.create(
     orgId,
@@ -190,6 +231,34 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
     ask: () => stores.integrations.readSealed(org.orgId, integration.id),
     expected: () => 'sealed text',
   },
+  policiesOfOrganization: {
+    ask: () => stores.policies.list(org.orgId),
+    expected: () => [expect.objectContaining({ ...policy, code, active: false, version: 1 })],
+  },
+  policy: {
+    ask: () => stores.policies.require(org.orgId, policy.id),
+    expected: () => expect.objectContaining({ ...policy, code }),
+  },
+  policyVersions: {
+    ask: () => stores.policies.listVersions(org.orgId, policy.id),
+    expected: () => [expect.objectContaining({ version: 1, code, message: 'why', author: 'test' })],
+  },
+  policyVersion: {
+    ask: () => stores.policies.requireVersion(org.orgId, policy.id, 1),
+    expected: () => expect.objectContaining({ version: 1, code, active: false }),
+  },
+  policySources: {
+    ask: () => stores.policyCode.readSources(org.orgId, [code]),
+    expected: () => new Map([[code, compiled.rego]]),
+  },
+  policyCode: {
+    ask: async () => (await stores.policyCode.readCompiled(org.orgId, [code])).get(code),
+    expected: () => ({ ...compiled, wasm: Buffer.from(compiled.wasm) }),
+  },
+  policyRuns: {
+    ask: () => stores.policyRuns.list(org.orgId, policy.id, Date.now()),
+    expected: () => [policyRun],
+  },
   scan: {
     ask: () => stores.scans.get(org.orgId, ids.scan),
     expected: () => expect.objectContaining({ id: ids.scan, status: 'queued' }),
@@ -284,6 +353,8 @@ describe('access patterns', () => {
     expect(await stores.scans.get(other.orgId, ids.scan)).toBeNull();
     expect(await stores.integrations.list(other.orgId)).toEqual([]);
     expect(await stores.integrations.readSealed(other.orgId, integration.id)).toBeNull();
+    expect(await stores.policies.list(other.orgId)).toEqual([]);
+    expect(await stores.policyRuns.list(other.orgId, policy.id, Date.now())).toEqual([]);
     expect(await stores.runs.findByRunId(other.orgId, ids.run)).toBeNull();
     expect(await stores.findings.listIds(other.orgId, { assetIds: [asset.id] }, '-severity', 0, 20)).toEqual({
       ids: [],
@@ -293,6 +364,12 @@ describe('access patterns', () => {
       ids: [],
       total: 0,
     });
+  });
+
+  it('read a compiled policy once in a process', async () => {
+    await stores.policyCode.readCompiled(org.orgId, [code]);
+    const requests = await requestsOf(() => stores.policyCode.readCompiled(org.orgId, [code]));
+    expect(requests).toBe(0);
   });
 
   it('are the rows of the data model', () => {

@@ -1,5 +1,6 @@
 import { ERRORS } from '#contract/errors.ts';
-import { ServiceError, UnknownReference } from '#domain/errors.ts';
+import { statusOf } from '#contract/operation.ts';
+import { type ErrorDetail, ServiceError, UnknownReference } from '#domain/errors.ts';
 import { logError } from '#shared/log.ts';
 import { rateHeaders, renderError } from '../render.ts';
 import type { ChainMiddleware } from '../request-state.ts';
@@ -30,16 +31,28 @@ export function errors(): ChainMiddleware {
   };
 }
 
-/** Family A answers what the body names and nobody has with the field's 422, as any other wrong value. */
+/**
+ * Family A answers what the body names and nobody has with the field's 422, as any other wrong value; and
+ * so what the catalogue has a code for, which is shown beside it (design 2).
+ */
 function asDetail(error: unknown): unknown {
-  if (!(error instanceof UnknownReference)) return error;
+  if (!(error instanceof ServiceError)) return error;
+  const isReference = error instanceof UnknownReference;
+  if (!isReference && statusOf({ family: 'A' }, error.code) !== 422) return error;
+  const { code, message, details = [{ field: 'body', message }] } = error;
   const refusal = new HttpValidationError(
-    (error.details ?? []).map(({ field, message }) => ({
-      loc: ['body', ...field.split('.')],
-      msg: message,
-      type: 'value_error',
+    details.map((detail) => ({
+      loc: locationOf(detail),
+      msg: detail.row === undefined ? detail.message : `${detail.field}: ${detail.message}`,
+      type: isReference ? 'value_error' : code,
     })),
+    isReference ? undefined : error,
   );
   // Where it happened is what `verbose` tells.
   return Object.assign(refusal, { stack: error.stack });
+}
+
+function locationOf({ field, row }: ErrorDetail): string[] {
+  if (row !== undefined) return ['body', 'rego'];
+  return field === 'body' ? ['body'] : ['body', ...field.split('.')];
 }
