@@ -76,6 +76,6 @@ export class ReportBucket extends Construct {
     };
     // S3 asks the queue whether it may when the bucket is made.
     const policy = queue.node.tryFindChild('Policy')?.node.defaultChild;
-    if (policy instanceof CfnResource) own.addDependency(policy);
+    if (policy instanceof CfnResource) own.addResourceDependency(policy);
   }
 }
