@@ -86,6 +86,7 @@ export async function evaluate(
   await dependencies.reactor.about();
   const began = performance.now();
   const raw = await runAll(subject, inputs, dependencies);
+  const evaluationMs = elapsedSince(began);
   const { tests, errors } =
     trigger === 'test'
       ? await dependencies.reactor.runTests(subject, { deadlineMs: TESTS_DEADLINE_MS })
@@ -94,7 +95,7 @@ export async function evaluate(
   const evaluations = raw.map((evaluation, index) =>
     readEvaluation(evaluation, subject, {
       finding_id: finding_ids?.[index] ?? null,
-      duration_ms: rounded(durationMs / raw.length),
+      duration_ms: rounded(evaluationMs / raw.length),
     }),
   );
   const evaluated = { subject, evaluations, tests, durationMs };
