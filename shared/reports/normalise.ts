@@ -13,12 +13,16 @@ export const told = {
   texts: z.array(z.string()).nullish().catch(null),
 } as const;
 
-export const ruleId = z.string().min(1).max(500);
+export const ruleId = z
+  .string()
+  .min(1)
+  .max(500)
+  .transform((id) => id.toWellFormed());
 export const reportedPath = z.string().min(1).max(4096).transform(normalisePath);
 
 /** Relative to the repository's root: Grype writes `/package.json`, others `./package.json`. */
 export function normalisePath(path: string): string {
-  const relative = withoutControls(path, '').replace(/^(?:\.?\/+)+/, '');
+  const relative = withoutControls(path.toWellFormed(), '').replace(/^(?:\.?\/+)+/, '');
   return relative === '' ? '.' : relative;
 }
 
@@ -102,5 +106,13 @@ function withoutControls(text: string, replacement: string): string {
 }
 
 function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
+  // Half a surrogate pair, cut through or brought along, is no text that a store takes.
+  const cutOff =
+    text.length <= length
+      ? text
+      : `${text
+          .slice(0, length - 1)
+          .toWellFormed()
+          .trimEnd()}…`;
+  return cutOff.toWellFormed();
 }

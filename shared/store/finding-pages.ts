@@ -149,7 +149,8 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     { skip, take, after }: Window,
   ): Promise<Placed[] | null> {
     const size = (sources: readonly Source[]) => sources.reduce((sum, { count }) => sum + count, 0);
-    if (group.length <= MANY_SOURCES) return null;
+    // Of the whole organization, or of one asset, there is nothing to pass: the merge is all there is.
+    if (assets.size <= 1 || group.length <= MANY_SOURCES) return null;
     const cells = new Set(group.map(({ cell }) => cell));
     const passing = remainder(
       whole.filter(({ cell }) => cells.has(cell)),

@@ -179,6 +179,18 @@ describe('an import', () => {
     expect(own.data).toMatchObject([{ location: { path: 'b.ts' } }]);
   });
 
+  it('takes texts that are cut, or were cut, through an emoji', async () => {
+    const asset = await freshAsset();
+    const scan = await imported(
+      asset,
+      sarifLog([
+        { path: 'a.ts', text: `${'x'.repeat(3998)}${'😀'.repeat(20)}` },
+        { path: 'b\ud800.ts', rule: 'r\udc00', text: 'half \ud83d' },
+      ]),
+    );
+    expect(scan).toMatchObject({ status: 'completed', new_count: 2 });
+  });
+
   it('answers the same scan for the same Idempotency-Key', async () => {
     const asset = await freshAsset();
     const report = sarifLog([{ path: 'a.ts' }]);

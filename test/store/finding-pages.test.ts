@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
+import { FINDING_STATUSES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { decodeCursor, encodeCursor, type FindingFilter, type FindingSort } from '#store/finding-order.ts';
@@ -99,6 +99,26 @@ async function walkByCursor(filter: FindingFilter, sort: FindingSort, take: numb
     cursor = encodeCursor(sort, last);
   }
 }
+
+describe('a severity of more cells than are merged at once', () => {
+  const own = randomUUID();
+  const place = sampleAsset();
+  const every = FINDING_STATUSES.flatMap((status) =>
+    SCANNERS.map((scanner) => sampleFinding(own, place.id, { status, scanner, severity: 'high' })),
+  );
+  beforeAll(async () => {
+    await createAssetStore(table, counters).create(own, place, testAttribution());
+    await writes.createAll({ orgId: own, place: countedPlace(place), guards: [] }, every);
+  });
+
+  it.each([{}, { assetIds: [place.id] }, { severity: ['high' as const] }])('is whole: %j', async (filter) => {
+    for (const sort of ['severity', '-severity', 'created_at', '-created_at'] as const) {
+      const window = { skip: 0, take: 100, after: null };
+      const { records, total } = await findings.listPage(own, filter, sort, window);
+      expect([records.length, total]).toEqual([28, 28]);
+    }
+  });
+});
 
 describe('pages of findings', () => {
   it.each(['severity', '-severity', 'created_at', '-created_at'] as const)(
