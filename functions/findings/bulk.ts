@@ -39,7 +39,7 @@ export async function chooseByFilter(
   dependencies: FindingDependencies,
 ): Promise<Chosen> {
   const filter = await readFilter(orgId, selection, dependencies);
-  const after = cursor === undefined ? null : readCursor(ORDER, cursor);
+  const after = cursor === undefined ? null : readCursor(ORDER, cursor, 'validation_error');
   const window = { skip: 0, take: BULK_FINDINGS, after };
   const { placed, total } = await dependencies.findings.listPlaced(orgId, filter, ORDER, window);
   const last = placed.at(-1);

@@ -118,12 +118,16 @@ export async function listBatch(
   };
 }
 
-/** @throws ServiceError invalid_parameter */
-export function readCursor(sort: FindingSort, cursor: string): Position {
+/** @throws ServiceError of the code: a parameter's, or (where it came in a body) a field's */
+export function readCursor(
+  sort: FindingSort,
+  cursor: string,
+  code: 'invalid_parameter' | 'validation_error' = 'invalid_parameter',
+): Position {
   const position = decodeCursor(sort, cursor);
   if (position) return position;
   const message = 'cursor must be the next_cursor of a page with the same sort';
-  throw new ServiceError('invalid_parameter', message, { details: [{ field: 'cursor', message }] });
+  throw new ServiceError(code, message, { details: [{ field: 'cursor', message }] });
 }
 
 /** The assets that project, sub-project and asset filters leave together; undefined where none is set. */

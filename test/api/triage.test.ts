@@ -228,6 +228,7 @@ describe('bulk updates', () => {
     [{ filter: { severity: ['worst'] }, update: {} }, 'filter.severity.0'],
     [{ filter: {}, update: { status: 'open', suppression: { reason: 'false_positive' } } }, 'update.status'],
     [{ filter: {} }, 'update'],
+    [{ filter: {}, cursor: 'garbage', update: {} }, 'cursor'],
   ])('refuse %j', async (body, field) => {
     const answer = await request('POST', '/api/findings/bulk', { key: org.accessToken, body });
     expect([answer.status, fieldOf(answer.body)]).toEqual([400, field]);

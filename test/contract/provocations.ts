@@ -324,7 +324,14 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
   },
   linkRepository: { conflict: race },
   unlinkRepository: { conflict: race },
-  updateAsset: { conflict: race },
+  updateAsset: {
+    already_exists: async (org) => {
+      const taken = name();
+      await post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: taken, type: 'other' });
+      return post(org, `/api/assets/${await assetWithoutUrl(org)}`, { name: taken }, 'PATCH');
+    },
+    conflict: race,
+  },
   deleteAsset: { conflict: race },
   scanAsset: {
     scan_already_running: (org) => scanMeets(org, 'lock', true),
@@ -441,6 +448,14 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
     },
   },
   importFindings: {
+    invalid_json: async (org) => {
+      const { asset } = await seededAsset(org);
+      return request('POST', `/api/assets/${asset}/findings/import`, { key: org.accessToken, text: '{"a":' });
+    },
+    validation_error: async (org) => {
+      const { asset } = await seededAsset(org);
+      return post(org, `/api/assets/${asset}/findings/import`, { version: '2.1.0', runs: [] });
+    },
     conflict: async (org) => {
       const { asset } = await seededAsset(org);
       await importedScan(org, asset, `key ${asset}`);

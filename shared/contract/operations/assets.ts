@@ -104,7 +104,7 @@ export const assets = declareGroup('assets', {
       default_branch: BranchName.nullish(),
     }),
     response: { status: 200, schema: Asset },
-    errors: ['conflict'],
+    errors: ['already_exists', 'conflict'],
   },
   deleteAsset: {
     family: 'B',

@@ -28,7 +28,7 @@ export const runnerGate = declareGroup('runner-gate', {
         allow_local: z.boolean(),
       }),
     },
-    errors: ['unauthorized', 'conflict'],
+    errors: ['unauthorized'],
   },
   reportProgress: {
     family: 'B',
