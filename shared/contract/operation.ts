@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { PermissionScope } from '#domain/vocabulary.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 
@@ -87,12 +87,23 @@ export function errorsOf(operation: OperationDeclaration): ErrorCode[] {
   }
   if (operation.family === 'B') {
     if (operation.query) codes.add('invalid_parameter');
-    if (operation.body)
-      for (const code of ['invalid_json', 'missing_field', 'validation_error'] as const) codes.add(code);
+    if (operation.body) for (const code of ['invalid_json', 'validation_error'] as const) codes.add(code);
+    if (operation.body && hasRequiredField(operation.body)) codes.add('missing_field');
   }
   if (operation.params) codes.add('not_found');
   if (operation.upload) for (const code of ['invalid_json', 'validation_error'] as const) codes.add(code);
   if (operation.body || operation.upload) codes.add('payload_too_large');
   for (const code of ['rate_limited', 'internal_error', 'service_unavailable'] as const) codes.add(code);
   return [...codes];
+}
+
+/** Whether a field must be there, at any depth. Rules over several fields are not seen: who has one declares the code. */
+function hasRequiredField(body: z.ZodType): boolean {
+  let found = false;
+  const schema = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' });
+  JSON.stringify(schema, (key, value: unknown) => {
+    if (key === 'required' && Array.isArray(value) && value.length > 0) found = true;
+    return value;
+  });
+  return found;
 }

@@ -45,7 +45,8 @@ export class ServiceError extends Error {
 export class UnknownReference extends ServiceError {
   /** @param field dotted path into the body */
   constructor(field: string, record: string) {
-    const message = `${field} must name a ${record} of the organization`;
+    const article = /^[aeiou]/.test(record) ? 'an' : 'a';
+    const message = `${field} must name ${article} ${record} of the organization`;
     super('not_found', `${record} not found`, { details: [{ field, message }] });
   }
 }

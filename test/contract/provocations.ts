@@ -11,22 +11,21 @@ import { type RawAnswer, request } from '#test/harness/http.ts';
 import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
 import { testAttribution } from '#test/harness/samples.ts';
 import { sarifLog } from '#test/harness/sarif.ts';
+import { crowd } from './stage.ts';
 
-/** Null: one request alone can't cause it. */
-export type Provoked = RawAnswer | null;
-type Provocation = (org: TestOrganization) => Promise<Provoked>;
+/** How one code of one operation is caused. */
+type Provocation = (org: TestOrganization) => Promise<RawAnswer>;
 
+export const send = (org: TestOrganization, method: string, path: string, body?: unknown) =>
+  request(method, path, { key: org.accessToken, ...(body !== undefined && { body }) });
 const post = (org: TestOrganization, path: string, body: unknown, method = 'POST') =>
-  request(method, path, { key: org.accessToken, body });
-const id = (answer: RawAnswer) => String(answer.body.id);
-const name = () => `n ${randomUUID()}`;
+  send(org, method, path, body);
+export const id = (answer: RawAnswer) => String(answer.body.id);
+export const name = () => `n ${randomUUID()}`;
 const twice = async (once: () => Promise<RawAnswer>) => {
   await once();
   return once();
 };
-
-/** Two requests have to meet: "changed by someone else meanwhile". Store tests and tests of parallel requests cause it. */
-const race: Provocation = async () => null;
 
 async function seededAsset(org: TestOrganization) {
   const { asset, records } = await seedFindings(org, [{}]);
@@ -69,10 +68,12 @@ async function scanMeets(org: TestOrganization, what: 'lock' | 'full queue', via
   }
 }
 
-async function assetWithoutUrl(org: TestOrganization): Promise<string> {
-  const made = await post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: name(), type: 'other' });
-  return toOpaque('asset', id(made));
+/** An asset without a URL; its UUID. */
+export async function newRepository(org: TestOrganization): Promise<string> {
+  return id(await post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: name(), type: 'other' }));
 }
+
+const assetWithoutUrl = async (org: TestOrganization) => toOpaque('asset', await newRepository(org));
 
 async function renameToTaken(org: TestOrganization, path: string, method = 'PATCH') {
   const taken = name();
@@ -120,7 +121,7 @@ function wrongSources(
 
 const policiesOf = (org: TestOrganization, family: 'A' | 'B') =>
   family === 'A' ? `/api/orgs/${org.orgId}/open-policies` : '/api/policies';
-const newPolicy = async (org: TestOrganization, family: 'A' | 'B', change: object = {}) =>
+export const newPolicy = async (org: TestOrganization, family: 'A' | 'B', change: object = {}) =>
   post(org, policiesOf(org, family), { name: name(), kind: 'triage', rego: REGO, ...change });
 
 /** In an organization with more sources than one answer holds. */
@@ -174,24 +175,57 @@ const login = (org: TestOrganization, more: object) =>
     body: { email: org.admin.email, password: org.admin.password, ...more },
   });
 
-/** Bodies that pass validation, of operations whose path has to be unknown while nothing else is wrong. */
-export const VALID: Readonly<Record<string, () => unknown>> = {
+/** A token of a run that is not there. */
+const runnerToken = (now = Date.now()) =>
+  createTokens(async () => inject('service').tokenSecret, { now: () => now }).signRunner(
+    { orgId: randomUUID(), scanId: randomUUID(), assetId: randomUUID(), runId: randomUUID() },
+    60,
+  );
+const progress = async (token: Promise<string> | string) =>
+  request('POST', '/api/runner/progress', { body: { token: await token, event: { type: 'heartbeat' } } });
+const upload = async (token: Promise<string> | string) =>
+  request('POST', '/api/runner/uploads', { body: { token: await token, scanner: 'semgrep', bytes: 10 } });
+const DAY = 86_400_000;
+
+/** Bodies that pass validation, where an empty one does not. */
+export const VALID: Readonly<Record<string, (org: TestOrganization) => unknown>> = {
+  login: () => ({ email: 'nobody@example.com', password: 'x' }),
+  refresh: async (org) => ({ refresh_token: (await login(org, {})).body.refresh_token }),
+  changePassword: ({ admin }) => ({ current_password: admin.password, new_password: name() }),
+  createOrganization: () => ({ name: name() }),
   createTeam: () => ({ name: name() }),
   addTeamMember: () => ({ user_id: randomUUID() }),
   addProjectMember: () => ({ user_id: randomUUID() }),
+  createUser: () => ({ email: `${randomUUID()}@example.com`, name: 'x' }),
   createApiKey: () => ({ name: 'x', scopes: ['scans:read'] }),
   createOrgProject: () => ({ name: name() }),
   createOrgSubProject: () => ({ name: name() }),
+  createProject: () => ({ name: name() }),
   createSubProject: () => ({ name: name() }),
   assignProjectAssets: () => ({ asset_ids: [toOpaque('asset', randomUUID())] }),
   addRepository: () => ({ name: name(), type: 'other' }),
   linkRepository: () => ({ project_id: randomUUID() }),
   createIntegration: () => ({ type: 'github', name: name(), config: {} }),
+  createScan: () => ({ scope: 'organization', scanners: ['gitleaks'] }),
   suppressFinding: () => ({ reason: 'false_positive' }),
+  bulkUpdateFindings: () => ({ finding_ids: [toOpaque('finding', randomUUID())], update: { notes: 'x' } }),
+  importFindings: () => ({ version: '2.1.0', runs: [{ tool: { driver: { name: 'semgrep' } } }] }),
   createImportUrl: () => ({ bytes: 10 }),
+  exportFindings: () => ({ format: 'csv' }),
+  createPolicy: () => ({ name: name(), kind: 'triage', rego: REGO }),
+  evaluatePolicy: () => ({ policy_id: toOpaque('policy', randomUUID()), input: {} }),
   updatePolicyScope: () => ({ scope: 'organization' }),
   createOpenPolicy: () => ({ name: name(), kind: 'triage', rego: REGO }),
-  testInlinePolicy: () => ({ kind: 'triage', rego: REGO, input: {} }),
+  testInlinePolicy: () => ({ policy_id: randomUUID(), input: {} }),
+  testOpenPolicy: () => ({ input: {} }),
+  claimRun: () => ({ org_id: randomUUID(), run_id: randomUUID(), claim: 'x'.repeat(43) }),
+  reportProgress: async () => ({ token: await runnerToken(), event: { type: 'heartbeat' } }),
+  createReportUpload: async () => ({ token: await runnerToken(), scanner: 'semgrep', bytes: 10 }),
+};
+
+/** Query parameters that an operation can't do without. */
+export const NEEDED_QUERY: Readonly<Record<string, () => string>> = {
+  addMember: () => `?user_id=${randomUUID()}`,
 };
 
 /** By operation: how its own codes are provoked. */
@@ -199,12 +233,18 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
   login: {
     unauthorized: (org) => login(org, { password: 'not the password of anybody' }),
     not_found: (org) => login(org, { org_id: randomUUID() }),
+    // By address and e-mail together: what other tests send is not counted with it.
+    rate_limited: async () => {
+      const email = `${randomUUID()}@example.com`;
+      await crowd(`ADDRESS#LOGIN#127.0.0.1#${email}`);
+      return request('POST', '/api/auth/login', { body: { email, password: 'x' } });
+    },
   },
   refresh: {
     token_invalid: () => refresh('eyJhbGciOiJIUzI1NiJ9.e30.AAAA'),
     token_expired: async (org) => {
       const past = createTokens(async () => inject('service').tokenSecret, {
-        now: () => Date.now() - 30 * 86_400_000,
+        now: () => Date.now() - 30 * DAY,
       });
       return refresh(
         await past.signRefresh({ userId: org.admin.userId, sessionId: randomUUID(), orgId: org.orgId }),
@@ -215,11 +255,9 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       return request('POST', '/api/auth/refresh', { body: { refresh_token, org_id: randomUUID() } });
     },
   },
-  changePassword: { conflict: race },
   createOrganization: {
     already_exists: (org) => twice(() => post(org, '/api/orgs/', { name: 'x', slug: `taken-${org.orgId}` })),
   },
-  updateOrganization: { conflict: race },
   addMember: {
     already_exists: (org) =>
       request('POST', `/api/orgs/${org.orgId}/members?user_id=${org.admin.userId}`, { key: org.accessToken }),
@@ -238,7 +276,6 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
   },
   updateTeam: {
     already_exists: (org) => renameToTaken(org, `/api/orgs/${org.orgId}/teams/`),
-    conflict: race,
   },
   deleteTeam: {
     cannot_delete: async (org) => {
@@ -246,7 +283,6 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       await post(org, `/api/orgs/${org.orgId}/projects`, { name: name(), team_id: team });
       return request('DELETE', `/api/orgs/${org.orgId}/teams/${team}`, { key: org.accessToken });
     },
-    conflict: race,
   },
   addTeamMember: {
     already_exists: async (org) => {
@@ -273,7 +309,6 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
   },
   updateOrgProject: {
     already_exists: (org) => renameToTaken(org, `/api/orgs/${org.orgId}/projects`),
-    conflict: race,
   },
   deleteOrgProject: {
     cannot_delete: async (org) => {
@@ -300,7 +335,7 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       twice(() => post(org, '/api/projects', { name: 'another project of that name' })),
     not_found: (org) => post(org, '/api/projects', { name: name(), team_id: toOpaque('team', randomUUID()) }),
   },
-  updateProject: { already_exists: (org) => renameToTaken(org, '/api/projects'), conflict: race },
+  updateProject: { already_exists: (org) => renameToTaken(org, '/api/projects') },
   deleteProject: {
     cannot_delete: async (org) => {
       const { project } = await parentWithSub(org);
@@ -317,22 +352,17 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       return post(org, `/api/projects/${sub}/sub-projects`, { name: name() });
     },
   },
-  assignProjectAssets: { conflict: race },
   addRepository: {
     already_exists: (org) =>
       twice(() => post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: 'taken', type: 'other' })),
   },
-  linkRepository: { conflict: race },
-  unlinkRepository: { conflict: race },
   updateAsset: {
     already_exists: async (org) => {
       const taken = name();
       await post(org, `/api/orgs/${org.orgId}/repositories/add`, { name: taken, type: 'other' });
       return post(org, `/api/assets/${await assetWithoutUrl(org)}`, { name: taken }, 'PATCH');
     },
-    conflict: race,
   },
-  deleteAsset: { conflict: race },
   scanAsset: {
     scan_already_running: (org) => scanMeets(org, 'lock', true),
     scan_limit_exceeded: (org) => scanMeets(org, 'full queue', true),
@@ -352,9 +382,7 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       const other = await post(org, path, { type: 'github', name: name(), config: {} });
       return post(org, `${path}/${id(other)}`, { name: taken }, 'PATCH');
     },
-    conflict: race,
   },
-  deleteIntegration: { conflict: race },
   createScan: {
     scan_already_running: (org) => scanMeets(org, 'lock', false),
     scan_limit_exceeded: (org) => scanMeets(org, 'full queue', false),
@@ -401,12 +429,11 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
     not_found: (org) =>
       newPolicy(org, 'B', { scope: 'asset', scope_target_id: toOpaque('asset', randomUUID()) }),
   },
-  updatePolicy: policyUpdate('B'),
-  deletePolicy: { conflict: race },
-  activatePolicy: { conflict: race },
-  deactivatePolicy: { conflict: race },
-  restorePolicyVersion: { conflict: race },
-  updatePolicyScope: { conflict: race },
+  updatePolicy: {
+    ...policyUpdate('B'),
+    missing_field: async (org) =>
+      post(org, `/api/policies/${id(await newPolicy(org, 'B'))}`, { scope: 'asset' }, 'PATCH'),
+  },
   evaluatePolicy: {
     ...wrongSources((org, source) => post(org, '/api/policies/evaluate', { ...source, input: INPUT })),
     not_found: (org) =>
@@ -414,7 +441,6 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
   },
   createOpenPolicy: policyCreation('A'),
   updateOpenPolicy: policyUpdate('A'),
-  deleteOpenPolicy: { conflict: race },
   testInlinePolicy: wrongSources((org, source) =>
     post(org, `${policiesOf(org, 'A')}/test-inline`, { ...source, input: INPUT }),
   ),
@@ -432,8 +458,6 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       return post(org, `${policiesOf(org, 'A')}/${made}/test`, { input: { runaway: true } });
     },
   },
-  updateFinding: { conflict: race },
-  suppressFinding: { conflict: race },
   reopenFinding: {
     conflict: async (org) => {
       const { finding } = await seededAsset(org);
@@ -461,5 +485,17 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
       await importedScan(org, asset, `key ${asset}`);
       return importedScan(org, asset, `key ${asset}`, 'another.ts');
     },
+  },
+  claimRun: {
+    unauthorized: (org) => request('POST', '/api/runner/claim', { body: VALID.claimRun?.(org) }),
+  },
+  reportProgress: {
+    token_invalid: () => progress('eyJhbGciOiJIUzI1NiJ9.e30.AAAA'),
+    token_expired: () => progress(runnerToken(Date.now() - DAY)),
+  },
+  createReportUpload: {
+    token_invalid: () => upload('eyJhbGciOiJIUzI1NiJ9.e30.AAAA'),
+    token_expired: () => upload(runnerToken(Date.now() - DAY)),
+    conflict: () => upload(runnerToken()),
   },
 };

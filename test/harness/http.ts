@@ -10,14 +10,21 @@ export interface RawAnswer {
   };
 }
 
+/** @param options `url`: of another gateway than that of the service under test */
 export async function request(
   method: string,
   path: string,
-  options: { key?: string; body?: unknown; text?: string; headers?: Record<string, string> } = {},
+  options: {
+    key?: string;
+    body?: unknown;
+    text?: string;
+    headers?: Record<string, string>;
+    url?: string;
+  } = {},
 ): Promise<RawAnswer> {
-  const { key, body, text } = options;
+  const { key, body, text, url = inject('service').url } = options;
   const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
-  const response = await fetch(`${inject('service').url}${path}`, {
+  const response = await fetch(`${url}${path}`, {
     method,
     headers: {
       ...(sent !== undefined && { 'content-type': 'application/json' }),

@@ -102,7 +102,8 @@ export const policies = declareGroup('policies', {
     params: policy,
     body: PolicyUpdate,
     response: { status: 200, schema: PolicySaved },
-    errors: ['already_exists', 'conflict', ...SOURCE],
+    // A scope's target without its scope, or the other way round.
+    errors: ['missing_field', 'already_exists', 'conflict', ...SOURCE],
   },
   deletePolicy: {
     family: 'B',
@@ -172,7 +173,8 @@ export const policies = declareGroup('policies', {
     permission: 'policies:write',
     body: PolicyEvaluate,
     response: { status: 200, schema: PolicyEvaluated },
-    errors: ['not_found', ...SOURCE],
+    // Either a policy or its source, and something to judge.
+    errors: ['missing_field', 'not_found', ...SOURCE],
   },
   updatePolicyScope: {
     family: 'B',
