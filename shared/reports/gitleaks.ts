@@ -3,7 +3,15 @@ import type { Severity } from '#domain/vocabulary.ts';
 import { descriptionOf, reportedPath, ruleId, titleOfRule, told } from './normalise.ts';
 import type { ReportedFinding } from './reported-finding.ts';
 import type { ParsedReport } from './result.ts';
-import { compareText, fingerprintOf, numberOccurrences, parseTop, ResultReader, settle } from './result.ts';
+import {
+  compareText,
+  fingerprintOf,
+  numberOccurrences,
+  parseTop,
+  ResultReader,
+  settle,
+  unreadable,
+} from './result.ts';
 
 export const gitleaksTop = z.array(z.unknown());
 export const GITLEAKS_SHAPE = 'it is not a list of leaks.';
@@ -50,7 +58,11 @@ export function parseGitleaks(report: unknown): ParsedReport {
     const finding = findingOf(item, occurrence);
     if (!first.has(finding.fingerprint)) first.set(finding.fingerprint, finding);
   }
-  return { findings: settle([...first.values()]), warnings: reader.warnings() };
+  return {
+    findings: settle([...first.values()]),
+    warnings: reader.warnings(),
+    incomplete: unreadable(reader),
+  };
 }
 
 function findingOf(item: Leak, occurrence: number): ReportedFinding {

@@ -5,6 +5,7 @@ import {
   cweIds,
   descriptionOf,
   highest,
+  packageName,
   purlWithoutVersion,
   reportedPath,
   ruleId,
@@ -14,7 +15,7 @@ import {
 } from './normalise.ts';
 import type { ReportedFinding } from './reported-finding.ts';
 import type { ParsedReport } from './result.ts';
-import { compareText, fingerprintOf, parseTop, ResultReader, settle } from './result.ts';
+import { compareText, fingerprintOf, parseTop, ResultReader, settle, unreadable } from './result.ts';
 
 export const grypeTop = z.object({ matches: z.array(z.unknown()) });
 export const GRYPE_SHAPE = 'it has no "matches" list.';
@@ -43,7 +44,7 @@ const match = z.object({
   relatedVulnerabilities: list(advisory),
   matchDetails: list(z.object({ fix: z.object({ suggestedVersion: told.text }).nullish().catch(null) })),
   artifact: z.object({
-    name: z.string().min(1).max(500),
+    name: packageName,
     version: z.string().catch(''),
     type: told.text,
     purl: told.text,
@@ -71,7 +72,7 @@ export function parseGrype(report: unknown): ParsedReport {
   const top = parseTop('grype', grypeTop, report, GRYPE_SHAPE);
   const reader = new ResultReader('grype');
   const findings = reader.read(match, top.matches).map(findingOf);
-  return { findings: settle(findings), warnings: reader.warnings() };
+  return { findings: settle(findings), warnings: reader.warnings(), incomplete: unreadable(reader) };
 }
 
 function findingOf({

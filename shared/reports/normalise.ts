@@ -1,8 +1,14 @@
+import { hash } from 'node:crypto';
 import * as z from 'zod';
+import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
 
 /** Spec silent: how long the texts of a finding get. A list shows the title; the description is shown alone. */
 const TITLE_LENGTH = 200;
 const DESCRIPTION_LENGTH = 4000;
+const NAME_LENGTH = 500;
+const PATH_LENGTH = 4096;
+/** Of a longer path only this much is looked at for the part of it that is shown. */
+const LONGEST_PATH = 64 * 1024;
 
 /** What the reports have in common, as zod sees it. Absent, null and odd optional values are all "not told". */
 export const told = {
@@ -13,27 +19,56 @@ export const told = {
   texts: z.array(z.string()).nullish().catch(null),
 } as const;
 
-export const ruleId = z
-  .string()
-  .min(1)
-  .max(500)
-  .transform((id) => id.toWellFormed());
-export const reportedPath = z.string().min(1).max(4096).transform(normalisePath);
+/** What names a rule or a package: one line, with a digest of the whole in place of what is too long. */
+const namedText = z.string().transform((text) => {
+  const plain = nameWithoutSecrets(withoutControls(text, '').toWellFormed());
+  return plain.length <= NAME_LENGTH ? plain : withDigest(plain, NAME_LENGTH, plain);
+});
+export const ruleId = namedText.pipe(z.string().min(1));
+export const packageName = namedText.pipe(z.string().min(1));
 
-/** Relative to the repository's root: Grype writes `/package.json`, others `./package.json`. */
+export const reportedPath = z.string().transform((path) => {
+  if (path.length > LONGEST_PATH)
+    return withDigest(relative(nameWithoutSecrets(slashed(path.slice(0, LONGEST_PATH)))), PATH_LENGTH, path);
+  const plain = relative(nameWithoutSecrets(slashed(path)));
+  return plain.length <= PATH_LENGTH ? plain : withDigest(plain, PATH_LENGTH, plain);
+});
+
+/**
+ * Relative to the repository's root, with `/` between its parts: Grype writes `/package.json`, others
+ * `./package.json` or `src\\app.cs`. What would lead out of the repository stays in it.
+ */
 export function normalisePath(path: string): string {
-  const relative = withoutControls(path.toWellFormed(), '').replace(/^(?:\.?\/+)+/, '');
-  return relative === '' ? '.' : relative;
+  return relative(slashed(path));
+}
+
+function slashed(path: string): string {
+  return withoutControls(path, '').toWellFormed().replaceAll('\\', '/');
+}
+
+function relative(path: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]{1,30}:\/\//i.exec(path)?.[0] ?? '';
+  const parts: string[] = [];
+  for (const part of path.slice(scheme.length).split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return scheme + parts.join('/') || '.';
+}
+
+/** A readable beginning and a digest of the whole: two that differ only at their ends stay two. */
+function withDigest(text: string, length: number, whole: string): string {
+  return `${text.slice(0, length - 17).toWellFormed()}~${hash('sha256', whole, 'hex').slice(0, 16)}`;
 }
 
 export function titleOf(text: string): string {
-  return cut(withoutControls(text, ' ').replace(/\s+/g, ' ').trim(), TITLE_LENGTH);
+  return cut(withoutSecrets(withoutControls(text, ' ')).replace(/\s+/g, ' ').trim(), TITLE_LENGTH);
 }
 
 export function descriptionOf(...paragraphs: readonly (string | null | undefined)[]): string {
   const texts = paragraphs.filter((text) => typeof text === 'string').map((text) => text.trim());
   const distinct = [...new Set(texts)].filter((text) => text !== '');
-  return cut(distinct.join('\n\n').replace(/[^\P{Cc}\n\t]/gu, ''), DESCRIPTION_LENGTH);
+  return cut(withoutSecrets(distinct.join('\n\n').replace(/[^\P{Cc}\n\t]/gu, '')), DESCRIPTION_LENGTH);
 }
 
 /** Names that read wrong in small letters, of those that occur in the scanners' rule ids. */
@@ -77,7 +112,7 @@ export function cveOf(ids: readonly (string | null | undefined)[]): string | nul
 
 /** `pkg:npm/lodash@4.17.15?x=y#z` → `pkg:npm/lodash`: the package, whatever its version or where it came from. */
 export function purlWithoutVersion(purl: string): string {
-  const bare = purl.split(/[?#]/, 1)[0] ?? purl;
+  const bare = nameWithoutSecrets(purl.split(/[?#]/, 1)[0] ?? purl);
   const at = bare.lastIndexOf('@');
   return at > bare.lastIndexOf('/') ? bare.slice(0, at) : bare;
 }

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { normaliseCode } from './normalise.ts';
-
-const REDACTED = 'REDACTED';
+import { nameWithoutSecrets, REDACTED, withoutSecrets } from './secret-shapes.ts';
 
 /** Shorter values would blot out words at random, and are no secrets worth the name. */
 const SHORTEST_SECRET = 6;
@@ -10,6 +9,13 @@ const SHORTEST_LINE = 16;
 
 /** Hashes that the sanitiser itself writes: a secret that happens to occur in their hex is not in them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['code_hash', 'secret_hmac']);
+
+/** Fields that name something: see `nameWithoutSecrets`. */
+const NAMES: ReadonlySet<string> = new Set(
+  'check_id RuleID id ID VulnerabilityID path Path PkgPath File Target name Name PkgName purl PURL'.split(
+    ' ',
+  ),
+);
 
 /**
  * Every secret that a raw Gitleaks report holds. A secret of several lines counts line by line too: other
@@ -63,16 +69,19 @@ export class Redactor {
     return clean + text.slice(copied);
   }
 
-  /** The same JSON value with every string in it, names of fields included, free of the secrets. */
-  json(value: unknown): unknown {
-    if (this.#bySixFirst.size === 0) return value;
-    if (typeof value === 'string') return this.text(value);
-    if (Array.isArray(value)) return value.map((item) => this.json(item));
+  /**
+   * The same JSON value with every string in it, names of fields included, free of the secrets and of what
+   * looks like one.
+   */
+  json(value: unknown, field = ''): unknown {
+    if (typeof value === 'string')
+      return NAMES.has(field) ? nameWithoutSecrets(this.text(value)) : withoutSecrets(this.text(value));
+    if (Array.isArray(value)) return value.map((item) => this.json(item, field));
     if (!isRecord(value)) return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => [
         this.text(name),
-        OWN_FIELDS.has(name) ? item : this.json(item),
+        OWN_FIELDS.has(name) ? item : this.json(item, name),
       ]),
     );
   }
@@ -83,10 +92,36 @@ export class Redactor {
  * in): a hard-coded password that Gitleaks does not know would travel in it. Plain words may stay.
  */
 export function withoutLiterals(message: string, code: string): string {
-  const literals = [...code.matchAll(/(["'`])((?:\\.|(?!\1)[^\\])*)\1/gs)]
-    .map((match) => match[2] ?? '')
-    .filter((literal) => literal.length >= SHORTEST_SECRET && !/^[a-z][a-z_.-]*$/i.test(literal));
+  const literals = literalsIn(code).filter(
+    (literal) => literal.length >= SHORTEST_SECRET && !/^[a-z][a-z_.-]*$/i.test(literal),
+  );
   return new Redactor(literals).text(message);
+}
+
+/** What stands between quotes, in one pass: a quote that nothing closes is looked after once. */
+function literalsIn(code: string): string[] {
+  const literals: string[] = [];
+  const unclosed = new Set<string>();
+  for (let at = 0; at < code.length; at += 1) {
+    const quote = code[at] ?? '';
+    if (!`"'\``.includes(quote) || unclosed.has(quote)) continue;
+    const end = closingQuote(code, at, quote);
+    if (end === -1) {
+      unclosed.add(quote);
+      continue;
+    }
+    literals.push(code.slice(at + 1, end));
+    at = end;
+  }
+  return literals;
+}
+
+function closingQuote(code: string, start: number, quote: string): number {
+  for (let at = start + 1; at < code.length; at += 1) {
+    if (code[at] === quote) return at;
+    if (code[at] === '\\') at += 1;
+  }
+  return -1;
 }
 
 export function hmac(key: string, value: string): string {

@@ -2,12 +2,18 @@ import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { SEVERITIES } from '#domain/vocabulary.ts';
-import type { ReportedFinding } from './reported-finding.ts';
+import type { ReportedFinding, ReportedPackage } from './reported-finding.ts';
+import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
 
 export interface ParsedReport {
   readonly findings: ReportedFinding[];
   /** For the scan's record: what was left out, by count. Never holds report contents. */
   readonly warnings: string[];
+  /**
+   * Why the report does not tell all that is there to be found; null where it does. What is absent from
+   * an incomplete report is not known to be gone. Never holds report contents.
+   */
+  readonly incomplete: string | null;
 }
 
 /** The report is not what its scanner writes; the message can be shown to the caller. */
@@ -61,6 +67,10 @@ export class ResultReader {
     return usable;
   }
 
+  get unreadable(): number {
+    return this.#malformed;
+  }
+
   /** @throws InvalidReportError where there were results and none of them could be read. */
   warnings(): string[] {
     if (this.#malformed === 0) return [];
@@ -73,6 +83,19 @@ export class ResultReader {
     }
     return [`${count} of the ${this.#scanner} report were malformed and left out.`];
   }
+}
+
+/** Results that could not be read may be those that were known: nothing is known to be gone then. */
+export function unreadable(...readers: readonly ResultReader[]): string | null {
+  const count = readers.reduce((total, reader) => total + reader.unreadable, 0);
+  if (count === 0) return null;
+  return count === 1 ? '1 result could not be read' : `${count} results could not be read`;
+}
+
+/** Several reasons as one; null where there is none. */
+export function reasonOf(...reasons: readonly (string | null)[]): string | null {
+  const told = [...new Set(reasons.filter((reason) => reason !== null))];
+  return told.length === 0 ? null : told.join('; ');
 }
 
 /** SHA-256 over the scanner's name and the parts, encoded as JSON so that no two lists of parts run together. */
@@ -102,15 +125,40 @@ export function numberOccurrences<T>(
 
 /**
  * One finding for each identity, in an order that does not depend on the report's: of several the most
- * severe is kept, and of equally severe ones the first by place and content.
+ * severe is kept, and of equally severe ones the first by place and content. Every parser ends here: no
+ * text leaves it that was not looked through for secrets, whatever its reader forgot.
  */
 export function settle(findings: readonly ReportedFinding[]): ReportedFinding[] {
   const kept = new Map<string, ReportedFinding>();
-  for (const finding of findings) {
+  for (const reported of findings) {
+    const finding = withoutAnySecret(reported);
     const other = kept.get(finding.fingerprint);
     if (other === undefined || precedes(finding, other)) kept.set(finding.fingerprint, finding);
   }
   return [...kept.values()].sort(byPlace);
+}
+
+function withoutAnySecret(finding: ReportedFinding): ReportedFinding {
+  const { tool, fix, location } = finding;
+  return {
+    ...finding,
+    ...(tool && { tool: withoutSecrets(tool) }),
+    rule_id: nameWithoutSecrets(finding.rule_id),
+    title: withoutSecrets(finding.title),
+    description: withoutSecrets(finding.description),
+    package: finding.package && cleanPackage(finding.package),
+    location: { ...location, path: nameWithoutSecrets(location.path) },
+    fix: fix === null ? null : withoutSecrets(fix),
+  };
+}
+
+function cleanPackage({ name, version, fixed_version: fixed, purl }: ReportedPackage): ReportedPackage {
+  return {
+    name: nameWithoutSecrets(name),
+    version: nameWithoutSecrets(version),
+    fixed_version: fixed === null ? null : nameWithoutSecrets(fixed),
+    purl: purl === null ? null : nameWithoutSecrets(purl),
+  };
 }
 
 function precedes(a: ReportedFinding, b: ReportedFinding): boolean {

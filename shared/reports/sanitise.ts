@@ -1,6 +1,7 @@
 import type { Scanner } from '#domain/vocabulary.ts';
 import { normalisePath } from './normalise.ts';
 import { hmac, hmacOfCode, isRecord, Redactor, withoutLiterals } from './redact.ts';
+import { matchOf, metavariablesOf } from './semgrep.ts';
 
 export { Redactor, secretsIn } from './redact.ts';
 
@@ -78,7 +79,17 @@ async function sanitiseSemgrep(report: unknown, context: SanitiseContext): Promi
     ...pick(report, ['version', 'paths']),
     ...(Array.isArray(results) && { results: sanitised }),
     // Their messages quote the code that could not be parsed.
-    ...(Array.isArray(errors) && { errors: errors.map((error) => pick(error, ['code', 'level', 'path'])) }),
+    ...(Array.isArray(errors) && { errors: errors.map(sanitiseError) }),
+  };
+}
+
+function sanitiseError(error: unknown): unknown {
+  const { type } = pick(error, ['type']);
+  // With a name that has arguments they come behind it: places and texts of the source.
+  const [name] = Array.isArray(type) ? type : [type];
+  return {
+    ...pick(error, ['code', 'level', 'path']),
+    ...(typeof name === 'string' && /^[\w ]{1,60}$/.test(name) && { type: name }),
   };
 }
 
@@ -86,21 +97,23 @@ async function sanitiseSemgrepResult(result: unknown, context: SanitiseContext):
   if (!isRecord(result) || !isRecord(result.extra)) return null;
   const { extra } = result;
   const code = await codeOf(result, extra, context);
+  const quotable = [...(code ?? []), ...metavariablesOf(extra).map(([, content]) => content)];
   const { check_id: id } = result;
   return {
     ...pick(result, ['path', 'start', 'end']),
     ...(typeof id === 'string' && { check_id: withoutPrefix(id, context.rulePrefixes ?? []) }),
     extra: {
-      ...pick(extra, ['metadata', 'severity', 'is_ignored', 'code_hash']),
+      ...pick(extra, ['severity', 'is_ignored', 'code_hash']),
+      ...(extra.metadata !== undefined && { metadata: pick(extra.metadata, ['title', 'fix', 'cwe']) }),
       ...(typeof extra.message === 'string' && {
-        message: withoutLiterals(extra.message, code?.join('\n') ?? ''),
+        message: withoutLiterals(extra.message, quotable.join('\n')),
       }),
       ...(extra.code_hash === undefined && code !== null && { code_hash: hmacOfCode(context.key, code) }),
     },
   };
 }
 
-/** From the checkout; else, in an import, what the report quotes. */
+/** From the checkout; else, in an import, what the report tells of it. */
 async function codeOf(
   result: Fields,
   extra: Fields,
@@ -111,8 +124,8 @@ async function codeOf(
   const end = lineOf(result.end, 'line');
   const lines = await readCode(result.path, start, end, context);
   if (lines !== null) return lines;
-  const { lines: quoted } = extra;
-  return typeof quoted === 'string' && quoted.trim() !== 'requires login' ? [quoted] : null;
+  const told = matchOf(extra);
+  return told === null ? null : [told];
 }
 
 function withoutPrefix(id: string, prefixes: readonly string[]): string {

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import { hash } from 'node:crypto';
 import { type FindingCategory, SCANNERS, type Scanner, type Severity } from '#domain/vocabulary.ts';
 import {
   cweIds,
@@ -8,93 +8,34 @@ import {
   ruleId,
   titleOf,
   titleOfRule,
-  told,
 } from './normalise.ts';
 import { hmac, withoutLiterals } from './redact.ts';
 import type { ReportedFinding } from './reported-finding.ts';
-import { compareText, fingerprintOf, numberOccurrences, ResultReader, settle } from './result.ts';
+import {
+  compareText,
+  fingerprintOf,
+  numberOccurrences,
+  ResultReader,
+  reasonOf,
+  settle,
+  unreadable,
+} from './result.ts';
+import { type Result, type Rule, type Run, result, sarifLog } from './sarif-log.ts';
+import { RuleBook } from './sarif-rules.ts';
+import { nameWithoutSecrets } from './secret-shapes.ts';
+import { toolKey, toolOf } from './tool.ts';
 
 /** Results of one run of a report; GitHub's code scanning has the same bound. */
 export const MAX_RESULTS = 25_000;
-
-const message = z.object({ text: told.text, id: told.text }).nullish().catch(null);
-const properties = z.record(z.string(), z.unknown()).nullish().catch(null);
-
-const rule = z.object({
-  id: told.text,
-  name: told.text,
-  shortDescription: message,
-  fullDescription: message,
-  help: message,
-  messageStrings: z.record(z.string(), message).nullish().catch(null),
-  defaultConfiguration: z.object({ level: told.text }).nullish().catch(null),
-  properties,
-});
-type Rule = z.output<typeof rule>;
-
-const component = z.object({ name: told.text, rules: z.array(rule).nullish().catch(null) });
-
-const run = z.object({
-  tool: z.object({
-    driver: z.object({ name: z.string().min(1).max(200), rules: component.shape.rules }),
-    extensions: z.array(component).nullish().catch(null),
-  }),
-  artifacts: z
-    .array(z.object({ location: z.object({ uri: told.text }).nullish().catch(null) }))
-    .nullish()
-    .catch(null),
-  results: z.array(z.unknown()).nullish(),
-});
-type Run = z.output<typeof run>;
-
-const sarif = z.object({ version: z.string().startsWith('2.1'), runs: z.array(run) });
-
-const region = z
-  .object({ startLine: told.line, endLine: told.line, startColumn: told.line, snippet: message })
-  .nullish()
-  .catch(null);
-const index = z.number().int().min(0).nullish().catch(null);
-
-const result = z.object({
-  ruleId: told.text,
-  ruleIndex: index,
-  rule: z
-    .object({ id: told.text, index, toolComponent: z.object({ index }).nullish().catch(null) })
-    .nullish()
-    .catch(null),
-  level: told.text,
-  kind: told.text,
-  message,
-  baselineState: told.text,
-  suppressions: z
-    .array(z.object({ status: told.text }))
-    .nullish()
-    .catch(null),
-  locations: z
-    .array(
-      z.object({
-        physicalLocation: z
-          .object({ artifactLocation: z.object({ uri: told.text, index }).nullish().catch(null), region })
-          .nullish()
-          .catch(null),
-      }),
-    )
-    .nullish()
-    .catch(null),
-  fingerprints: z.record(z.string(), z.string()).nullish().catch(null),
-  partialFingerprints: z.record(z.string(), z.string()).nullish().catch(null),
-  fixes: z
-    .array(z.object({ description: message }))
-    .nullish()
-    .catch(null),
-  properties,
-});
-type Result = z.output<typeof result>;
 
 /** What a SARIF report holds of one scanner. */
 export interface SarifReport {
   readonly scanner: Scanner;
   readonly findings: ReportedFinding[];
+  /** Of whose runs it is, those that found nothing included: null for the scanner itself (see `toolOf`). */
+  readonly tools: readonly (string | null)[];
+  /** As in `ParsedReport`. */
+  readonly incomplete: string | null;
 }
 
 /** The report can't be taken; the message can be shown to the caller. */
@@ -121,7 +62,7 @@ export function looksLikeSarif(report: unknown): boolean {
  * @throws SarifError
  */
 export function parseSarif(report: unknown, key: string, named: Scanner | null): SarifReport[] {
-  const parsed = sarif.safeParse(report);
+  const parsed = sarifLog.safeParse(report);
   if (!parsed.success)
     throw new SarifError(
       'report',
@@ -130,17 +71,45 @@ export function parseSarif(report: unknown, key: string, named: Scanner | null):
   const { runs } = parsed.data;
   if (runs.length === 0) throw new SarifError('report', 'The SARIF log has no runs');
   const byScanner = Map.groupBy(runs, (one) => named ?? scannerOf(one.tool.driver.name));
-  return [...byScanner].map(([scanner, own]) => ({
+  return [...byScanner].map(([scanner, own]) => reportOf(scanner, own, key));
+}
+
+function reportOf(scanner: Scanner, runs: readonly Run[], key: string): SarifReport {
+  const reader = new ResultReader(scanner);
+  // Several runs of one tool number their results together: equal ones of two runs stay two.
+  const byTool = Map.groupBy(runs, (one) => toolOf(one.tool.driver.name, scanner));
+  const findings = [...byTool].flatMap(([tool, own]) =>
+    findingsOf(
+      own.flatMap((one) => located(one, reader, key)),
+      scanner,
+      tool,
+    ),
+  );
+  reader.warnings();
+  return {
     scanner,
-    findings: settle(own.flatMap((one) => findingsOf(one, scanner, key))),
-  }));
+    findings: settle(findings),
+    tools: [...byTool.keys()],
+    incomplete: reasonOf(...runs.map(brokenOff), unreadable(reader)),
+  };
+}
+
+/** Why a run does not tell all that its tool could have found (SARIF 2.1.0, appendix I). */
+function brokenOff({ tool, invocations, results }: Run): string | null {
+  const name = titleOf(tool.driver.name);
+  if ((invocations ?? []).some((one) => one?.executionSuccessful === false))
+    return `The report says that the execution of ${name} was not successful`;
+  // An empty list is a scan that found nothing; no list is no scan.
+  return results ? null : `The run of ${name} has no list of results`;
 }
 
 /** @throws SarifError where the driver is none of the four */
 function scannerOf(driver: string): Scanner {
   const found = SCANNERS.find((scanner) => driver.toLowerCase().includes(scanner));
   if (found) return found;
-  const shown = driver.replace(/[^\w .()+-]/g, '').slice(0, 60);
+  const shown = titleOf(driver)
+    .replace(/[^\w .()+-]/g, '')
+    .slice(0, 60);
   throw new SarifError(
     'scanner',
     `scanner is required: the report's driver ${shown} is none of ${SCANNERS.join(', ')}`,
@@ -149,32 +118,37 @@ function scannerOf(driver: string): Scanner {
 
 interface Located {
   readonly result: Result;
+  readonly rules: RuleBook;
   readonly rule: Rule | undefined;
   readonly ruleId: string;
   readonly path: string;
   readonly line: number | null;
   readonly column: number;
   readonly identity: string;
+  /** Digest of what it says: tells results at one place apart, and is no part of who they are. */
+  readonly said: string;
 }
 
-function findingsOf(one: Run, scanner: Scanner, key: string): ReportedFinding[] {
+function located(one: Run, reader: ResultReader, key: string): Located[] {
   const results = one.results ?? [];
   if (results.length > MAX_RESULTS)
     throw new SarifError('report', `A run holds ${results.length} results; at most ${MAX_RESULTS} are taken`);
-  const reader = new ResultReader(scanner);
-  const located = reader
+  const rules = new RuleBook(one);
+  return reader
     .read(result, results)
     .filter(isReported)
-    .map((item) => locate(one, item, key));
-  reader.warnings();
-  const driver = one.tool.driver.name;
-  const tool = driver.toLowerCase().includes(scanner) ? undefined : titleOf(driver);
+    .map((item) => locate(one, rules, item, key));
+}
+
+function findingsOf(items: readonly Located[], scanner: Scanner, tool: string | null): ReportedFinding[] {
   // The same identity at the same place is one result told twice.
-  const distinct = [...new Map(located.map((item) => [positionOf(item), item])).values()];
+  const distinct = [...new Map(items.map((item) => [positionOf(item), item])).values()];
+  // Of two tools under one scanner's name neither may take the other's findings for its own.
+  const origin = tool === null ? [] : [toolKey(tool)];
   return numberOccurrences(distinct, ({ identity }) => identity, byPosition).map(({ item, occurrence }) => ({
     ...findingOf(item, scanner),
-    ...(tool && { tool }),
-    fingerprint: fingerprintOf(scanner, 'sarif', item.identity, occurrence),
+    ...(tool !== null && { tool }),
+    fingerprint: fingerprintOf(scanner, 'sarif', item.identity, occurrence, ...origin),
   }));
 }
 
@@ -184,51 +158,64 @@ function isReported({ kind, baselineState, suppressions }: Result): boolean {
   return !(suppressions ?? []).some(({ status }) => status !== 'rejected' && status !== 'underReview');
 }
 
-function locate(one: Run, item: Result, key: string): Located {
-  const found = ruleOf(one, item);
-  const id = ruleId.safeParse(item.ruleId ?? item.rule?.id ?? found?.id).data ?? 'unknown';
+function locate(one: Run, rules: RuleBook, item: Result, key: string): Located {
+  const rule = rules.find(item);
+  const id = ruleId.safeParse(item.ruleId || item.rule?.id || rule?.id).data ?? 'unknown';
   const place = item.locations?.[0]?.physicalLocation;
   const path = pathOf(one, place?.artifactLocation);
   return {
     result: item,
-    rule: found,
+    rules,
+    rule,
     ruleId: id,
     path,
     line: place?.region?.startLine ?? null,
     column: place?.region?.startColumn ?? 0,
-    identity: identityOf(item, id, path, place?.region?.snippet?.text ?? null, key),
+    identity: identityOf(one, item, id, path, key),
+    said: usable(item.fingerprints, key)
+      ? ''
+      : hash('sha256', JSON.stringify(item.message ?? null), 'base64'),
   };
-}
-
-function ruleOf({ tool }: Run, item: Result): Rule | undefined {
-  const at = item.ruleIndex ?? item.rule?.index;
-  const extension = item.rule?.toolComponent?.index;
-  const rules =
-    (typeof extension === 'number' ? tool.extensions?.[extension]?.rules : null) ?? tool.driver.rules;
-  if (typeof at === 'number' && rules?.[at]) return rules[at];
-  const id = item.ruleId ?? item.rule?.id;
-  return id ? rules?.find((candidate) => candidate.id === id) : undefined;
 }
 
 /**
  * What makes it the same result in the next report: its fingerprints, else its partial ones with rule and
- * path, else its code with rule and path (an HMAC: the code can be a secret), else its message.
+ * path, else its code with rule and path (an HMAC: the code can be a secret), else the function that it is
+ * in, with rule and path. Never its message: tools reword theirs, and count in them.
  */
-function identityOf(item: Result, id: string, path: string, snippet: string | null, key: string): string {
-  const known = usable(item.fingerprints);
+function identityOf(one: Run, item: Result, id: string, path: string, key: string): string {
+  const known = usable(item.fingerprints, key);
   if (known) return JSON.stringify([id, known]);
-  const partial = usable(item.partialFingerprints);
+  const partial = usable(item.partialFingerprints, key);
   if (partial) return JSON.stringify([id, path, partial]);
-  const code = snippet === null || snippet.trim() === '' ? null : hmac(key, normaliseCode(snippet));
-  return JSON.stringify([id, path, code ?? item.message?.text ?? '']);
+  const snippet = item.locations?.[0]?.physicalLocation?.region?.snippet?.text ?? '';
+  if (snippet.trim() !== '') return JSON.stringify([id, path, hmac(key, normaliseCode(snippet))]);
+  return JSON.stringify([id, path, null, logicalNameOf(one, item)]);
 }
 
-/** Sorted; without what tells nothing (Semgrep writes `requires login`), or null. */
-function usable(prints: Readonly<Record<string, string>> | null | undefined): [string, string][] | null {
+/** Sorted; without what tells nothing (Semgrep writes `requires login`), or null. One that holds a secret is hashed. */
+function usable(
+  prints: Readonly<Record<string, string>> | null | undefined,
+  key: string,
+): [string, string][] | null {
   const told = Object.entries(prints ?? {})
     .filter(([, value]) => value.trim() !== '' && value !== 'requires login')
+    .map(([name, value]): [string, string] => [
+      name,
+      nameWithoutSecrets(value) === value ? value : hmac(key, value),
+    ])
     .sort(([a], [b]) => compareText(a, b));
   return told.length === 0 ? null : told;
+}
+
+/** The function, class or resource that a result is about, where it names one. */
+function logicalNameOf({ logicalLocations: shared }: Run, item: Result): string | null {
+  const own = item.locations?.[0]?.logicalLocations?.[0];
+  for (const one of [own, shared?.[own?.index ?? -1]]) {
+    const name = one?.fullyQualifiedName || one?.name;
+    if (name) return nameWithoutSecrets(name);
+  }
+  return null;
 }
 
 function pathOf(
@@ -236,8 +223,9 @@ function pathOf(
   location: { uri?: string | null | undefined; index?: number | null | undefined } | null | undefined,
 ): string {
   const uri = location?.uri ?? one.artifacts?.[location?.index ?? -1]?.location?.uri ?? '.';
-  const plain = uri.replace(/^file:\/\/(?:localhost)?/, '');
-  return reportedPath.safeParse(decoded(plain)).data ?? '.';
+  const plain = uri.replace(/^file:\/\/(?:localhost)?/i, '');
+  // Before decoding too: in an address an encoded `/` or `@` is part of the password.
+  return reportedPath.parse(decoded(nameWithoutSecrets(plain)));
 }
 
 function decoded(uri: string): string {
@@ -248,40 +236,35 @@ function decoded(uri: string): string {
   }
 }
 
-function findingOf(
-  { result: item, rule: of, ruleId: id, path, line }: Located,
-  scanner: Scanner,
-): ReportedFinding {
+function findingOf({ result: item, rules, rule, ruleId: id, path, line }: Located, scanner: Scanner) {
   const end = item.locations?.[0]?.physicalLocation?.region?.endLine ?? line;
   const cve = /CVE-\d{4}-\d{4,}/i.exec(id)?.[0].toUpperCase() ?? null;
-  const score = scoreOf(item, of);
-  const help = of?.help?.text ?? null;
-  const fix = item.fixes?.[0]?.description?.text ?? (help !== null && help.length <= 500 ? help : null);
+  const score = scoreOf(item, rule);
+  const texts = rule && rules.textsOf(rule);
+  const fix = item.fixes?.[0]?.description?.text ?? '';
   return {
     scanner,
     rule_id: id,
-    title: titleOf(of?.shortDescription?.text ?? of?.name ?? '') || titleOfRule(id),
-    description: descriptionOf(messageOf(item, of, scanner), of?.fullDescription?.text),
-    severity: severityOf(item, of, score),
-    category: categoryOf(scanner, cve, of),
+    title: texts?.title || titleOfRule(id),
+    description: descriptionOf(messageOf(item, rules, rule, scanner), texts?.description),
+    severity: severityOf(item, rule, score),
+    category: categoryOf(scanner, cve, rule),
     cve_id: cve,
-    cwe: cweIds(id, ...tagsOf(of)),
+    cwe: cweIds(id, ...tagsOf(rule)),
     cvss_score: cve === null ? null : score,
     epss_score: null,
     epss_percentile: null,
     kev: false,
     package: null,
     location: { path, start_line: line, end_line: line === null ? null : Math.max(line, end ?? line) },
-    fix: fix === null || fix.trim() === '' ? null : descriptionOf(fix),
-    fingerprint: '',
+    fix: descriptionOf(fix) || (texts?.fix ?? null),
   };
 }
 
 /** Of a secret scanner nothing that could quote the secret; of others nothing that the code quotes. */
-function messageOf(item: Result, of: Rule | undefined, scanner: Scanner): string | null {
+function messageOf(item: Result, rules: RuleBook, rule: Rule | undefined, scanner: Scanner): string | null {
   if (scanner === 'gitleaks') return null;
-  const text =
-    item.message?.text ?? (item.message?.id ? of?.messageStrings?.[item.message.id]?.text : null) ?? null;
+  const text = rules.messageOf(item, rule);
   const snippet = item.locations?.[0]?.physicalLocation?.region?.snippet?.text ?? '';
   return text === null ? null : withoutLiterals(text, snippet);
 }
@@ -325,10 +308,15 @@ function categoryOf(scanner: Scanner, cve: string | null, of: Rule | undefined):
   return scanner === 'trivy' ? 'misconfiguration' : 'code';
 }
 
-function positionOf({ identity, path, line, column }: Located): string {
-  return JSON.stringify([identity, path, line, column]);
+function positionOf({ identity, path, line, column, said }: Located): string {
+  return JSON.stringify([identity, path, line, column, said]);
 }
 
 function byPosition(a: Located, b: Located): number {
-  return compareText(a.path, b.path) || (a.line ?? 0) - (b.line ?? 0) || a.column - b.column;
+  return (
+    compareText(a.path, b.path) ||
+    (a.line ?? 0) - (b.line ?? 0) ||
+    a.column - b.column ||
+    compareText(a.said, b.said)
+  );
 }

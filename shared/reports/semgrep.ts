@@ -13,10 +13,31 @@ import {
 } from './normalise.ts';
 import type { ReportedFinding } from './reported-finding.ts';
 import type { ParsedReport } from './result.ts';
-import { compareText, fingerprintOf, numberOccurrences, parseTop, ResultReader, settle } from './result.ts';
+import {
+  compareText,
+  fingerprintOf,
+  numberOccurrences,
+  parseTop,
+  ResultReader,
+  reasonOf,
+  settle,
+  unreadable,
+} from './result.ts';
 
 export const semgrepTop = z.object({ results: z.array(z.unknown()), errors: told.list });
 export const SEMGREP_SHAPE = 'it has no "results" list.';
+
+/** What Semgrep writes in place of what it tells to those who log in. */
+const WITHHELD = 'requires login';
+
+const matched = z.object({
+  lines: told.text,
+  fingerprint: told.text,
+  metavars: z
+    .record(z.string(), z.object({ abstract_content: told.text }).nullish().catch(null))
+    .nullish()
+    .catch(null),
+});
 
 const position = z.object({ line: z.number().int().min(1), col: z.number().int().catch(0) });
 
@@ -25,12 +46,11 @@ const semgrepResult = z.object({
   path: reportedPath,
   start: position,
   end: position,
-  extra: z.object({
+  extra: matched.extend({
     message: z.string().catch(''),
     severity: z.string(),
     // A rule's author writes these as he likes.
     metadata: z.record(z.string(), z.unknown()).catch({}),
-    lines: told.text,
     is_ignored: z.boolean().nullish().catch(null),
     /** Added by the runner: see `sanitise.ts`. */
     code_hash: told.text,
@@ -51,7 +71,12 @@ const SEVERITY: Readonly<Record<string, Severity>> = {
   CRITICAL: 'critical',
 };
 
-/** Semgrep's JSON. Its own fingerprint needs a login and is not used. */
+const analysisError = z.object({
+  level: told.text,
+  type: z.union([z.string(), z.array(z.unknown()).transform(([name]) => name)]).catch(''),
+});
+
+/** Semgrep's JSON. */
 export function parseSemgrep(report: unknown): ParsedReport {
   const top = parseTop('semgrep', semgrepTop, report, SEMGREP_SHAPE);
   const reader = new ResultReader('semgrep');
@@ -62,6 +87,7 @@ export function parseSemgrep(report: unknown): ParsedReport {
   return {
     findings: settle(numbered.map(({ item, occurrence }) => findingOf(item, occurrence))),
     warnings: [...reader.warnings(), ...analysisErrors(top.errors)],
+    incomplete: reasonOf(unreadable(reader), gaveUp(top.errors)),
   };
 }
 
@@ -92,12 +118,30 @@ function identityOf(result: SemgrepResult): string {
   return JSON.stringify([result.check_id, result.path, codeOf(result)]);
 }
 
-/** The runner's hash of the code; in a foreign report the code that it quotes; else all there is, the message. */
+/** The runner's hash of the code, else that of whatever else tells the match; the message never does. */
 function codeOf({ extra }: SemgrepResult): string {
   if (typeof extra.code_hash === 'string') return extra.code_hash;
-  const quoted = extra.lines ?? 'requires login';
-  const code = quoted.trim() === 'requires login' ? extra.message : quoted;
-  return createHash('sha256').update(normaliseCode(code)).digest('hex');
+  const code = matchOf(extra);
+  return code === null ? '' : createHash('sha256').update(normaliseCode(code)).digest('hex');
+}
+
+/**
+ * What a result says of the code that it matched, for who can't read the code itself: the lines; where
+ * Semgrep withholds them, its own fingerprint; else what the metavariables stand for.
+ */
+export function matchOf(extra: unknown): string | null {
+  const told = matched.safeParse(extra).data;
+  for (const text of [told?.lines, told?.fingerprint])
+    if (typeof text === 'string' && text.trim() !== '' && text.trim() !== WITHHELD) return text;
+  const contents = metavariablesOf(extra);
+  return contents.length === 0 ? null : JSON.stringify(contents);
+}
+
+/** Name and code of each metavariable, by name. */
+export function metavariablesOf(extra: unknown): (readonly [string, string])[] {
+  return Object.entries(matched.safeParse(extra).data?.metavars ?? {})
+    .flatMap(([name, value]) => (value?.abstract_content ? [[name, value.abstract_content] as const] : []))
+    .sort(([a], [b]) => compareText(a, b));
 }
 
 function byPosition(a: SemgrepResult, b: SemgrepResult): number {
@@ -114,4 +158,41 @@ function byPosition(a: SemgrepResult, b: SemgrepResult): number {
 function analysisErrors(errors: readonly unknown[] | null | undefined): string[] {
   const count = errors?.length ?? 0;
   return count === 0 ? [] : [`semgrep could not analyse everything: ${count} errors in its report.`];
+}
+
+/** Limits of the machine's, by Semgrep's names for them: another run may get further. */
+const OUT_OF_MEANS: ReadonlySet<unknown> = new Set([
+  'Timeout',
+  'Timeout during interfile analysis',
+  'Out of memory',
+  'OOM during interfile analysis',
+  'Stack overflow',
+]);
+/** Source that no parser reads: so it was in the last run, and so it stays until somebody mends it. */
+const UNPARSABLE: ReadonlySet<unknown> = new Set([
+  'Syntax error',
+  'Other syntax error',
+  'Lexical error',
+  'PartialParsing',
+]);
+
+/**
+ * Why the results may be short of what is there. Semgrep marks rules that it could not run and crashes as
+ * errors, files that it left for want of time or memory as mere warnings; what it can't parse, and what it
+ * was told to skip (`paths.skipped`), is the same in every run, and would keep a report from ever being whole.
+ */
+function gaveUp(errors: readonly unknown[] | null | undefined): string | null {
+  const told = (errors ?? []).map((error) => analysisError.safeParse(error).data);
+  const limits = told.filter((error) => OUT_OF_MEANS.has(error?.type)).length;
+  const failures = told.filter(
+    (error) => error?.level === 'error' && !UNPARSABLE.has(error.type) && !OUT_OF_MEANS.has(error.type),
+  ).length;
+  return reasonOf(
+    failures === 0 ? null : `semgrep could not run everything: ${counted(failures)}`,
+    limits === 0 ? null : `semgrep ran out of time or memory: ${counted(limits)}`,
+  );
+}
+
+function counted(errors: number): string {
+  return `${errors} ${errors === 1 ? 'error' : 'errors'} in its report`;
 }

@@ -5,6 +5,7 @@ import {
   cweIds,
   descriptionOf,
   highest,
+  packageName,
   purlWithoutVersion,
   reportedPath,
   ruleId,
@@ -15,7 +16,15 @@ import {
 } from './normalise.ts';
 import type { ReportedFinding } from './reported-finding.ts';
 import type { ParsedReport } from './result.ts';
-import { compareText, fingerprintOf, numberOccurrences, parseTop, ResultReader, settle } from './result.ts';
+import {
+  compareText,
+  fingerprintOf,
+  numberOccurrences,
+  parseTop,
+  ResultReader,
+  settle,
+  unreadable,
+} from './result.ts';
 
 export const trivyTop = z.object({ SchemaVersion: z.number(), Results: z.array(z.unknown()).nullish() });
 export const TRIVY_SHAPE = 'it has no "SchemaVersion".';
@@ -42,7 +51,7 @@ const packageLocation = z.object({
 const vulnerability = z.object({
   VulnerabilityID: ruleId,
   VendorIDs: told.texts,
-  PkgName: z.string().min(1).max(500),
+  PkgName: packageName,
   PkgIdentifier: identifier,
   PkgPath: told.text,
   InstalledVersion: z.string().catch(''),
@@ -118,7 +127,11 @@ export function parseTrivy(report: unknown): ParsedReport {
       ...misconfigurationFindings(one, reader.read(misconfiguration, one.Misconfigurations)),
       ...secretFindings(one, reader.read(secret, one.Secrets)),
     ]);
-  return { findings: settle(findings), warnings: [...targets.warnings(), ...reader.warnings()] };
+  return {
+    findings: settle(findings),
+    warnings: [...targets.warnings(), ...reader.warnings()],
+    incomplete: unreadable(targets, reader),
+  };
 }
 
 function vulnerabilityFinding(one: Target, item: Vulnerability): ReportedFinding {

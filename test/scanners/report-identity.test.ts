@@ -1,9 +1,11 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { parseReport } from '#shared/reports/parse.ts';
+import { sanitiseReport } from '#shared/reports/sanitise.ts';
 
 type Json = Record<string, unknown>;
 
@@ -98,24 +100,47 @@ describe('identity', () => {
     );
   });
 
-  test('semgrep: quoted code counts without its whitespace, "requires login" does not count', () => {
-    const result = (lines: string, message: string) => ({
-      results: [
-        {
-          check_id: 'r',
-          path: 'a',
-          start: { line: 1 },
-          end: { line: 1 },
-          extra: { severity: 'INFO', lines, message },
-        },
-      ],
-    });
-    expect(identities('semgrep', result('  eval(x)\n', 'a'))).toEqual(
-      identities('semgrep', result('eval(x)', 'b')),
-    );
-    expect(identities('semgrep', result('requires login', 'a'))).not.toEqual(
-      identities('semgrep', result('requires login', 'b')),
-    );
+  const semgrep = (...extras: Json[]) => ({
+    results: extras.map((extra, index) => ({
+      check_id: 'r',
+      path: 'a',
+      start: { line: index + 1 },
+      end: { line: index + 1 },
+      extra: { severity: 'INFO', message: 'm', ...extra },
+    })),
+  });
+  /** As it is in the parser's hands alone, and after an import, which has no checkout to look into. */
+  const read = [
+    async (report: unknown) => identities('semgrep', report),
+    async (report: unknown) => {
+      const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+      return identities('semgrep', await sanitiseReport('semgrep', report, context));
+    },
+  ];
+
+  test.each(read)('semgrep: quoted code counts without its whitespace', async (of) => {
+    const known = await of(semgrep({ lines: '  eval(x)\n', message: 'a' }));
+    expect(await of(semgrep({ lines: 'eval(x)', message: 'b', fingerprint: 'f' }))).toEqual(known);
+    expect(await of(semgrep({ lines: 'eval(y)' }))).not.toEqual(known);
+  });
+
+  test.each(read)('semgrep: where it wants a login, the message stands for nothing', async (of) => {
+    const withheld = { lines: 'requires login', fingerprint: 'requires login' };
+    const named = (code: string) => ({ $X: { abstract_content: code, start: { line: 1 } }, $Y: {} });
+    const ways: Json[] = [
+      { ...withheld, fingerprint: 'f_0' },
+      { ...withheld, fingerprint: 'f_1' },
+      { ...withheld, metavars: named('a') },
+      { ...withheld, metavars: named('b') },
+      withheld,
+    ];
+    const known = await Promise.all(ways.map(async (extra) => of(semgrep({ ...extra, message: 'a' }))));
+    expect(new Set(known.flat()).size).toBe(ways.length);
+    for (const [index, extra] of ways.entries())
+      expect(await of(semgrep({ ...extra, message: 'b', metadata: { title: 'c' } }))).toEqual(known[index]);
+    // With neither, results of one rule in one file are told apart by their order, and none is lost.
+    const three = semgrep({ ...withheld, message: '1' }, { ...withheld, message: '2' }, withheld);
+    expect(new Set(await of(three)).size).toBe(3);
   });
 
   test('gitleaks: a secret is the same in every commit and line, and another one elsewhere', () => {
@@ -168,6 +193,22 @@ describe('identity', () => {
     expect(
       identities('grype', { matches: [match('CVE-2020-8203', [], 'pkg:npm/%40a/lodash@1')] }),
     ).not.toEqual(once);
+  });
+
+  // Other ones would give every finding that is there a new identity.
+  test.each([
+    ['semgrep', 'acb4189e22224759'],
+    ['grype', 'f9a5f39fd8381259'],
+    ['trivy', '4e5c9819c212c415'],
+    ['gitleaks', '4c734b0021731c80'],
+  ] as const)('%s: the identities of the sample are what they were', (scanner, known) => {
+    const report = sample(scanner) as Json;
+    if (scanner === 'semgrep')
+      report.results = (report.results as Json[]).map((result, index) => ({
+        ...result,
+        extra: { ...(result.extra as Json), lines: `line ${index}()` },
+      }));
+    expect(hash('sha256', identities(scanner, report).join(''), 'hex').slice(0, 16)).toBe(known);
   });
 
   test('the same parts of different scanners are different findings', () => {

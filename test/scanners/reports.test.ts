@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { InvalidReportError, parseReport, recogniseReport } from '#shared/reports/parse.ts';
+import { sanitiseReport } from '#shared/reports/sanitise.ts';
 
 function sample(scanner: Scanner): unknown {
   return JSON.parse(readFileSync(new URL(`../fixtures/reports/${scanner}.json`, import.meta.url), 'utf8'));
@@ -147,10 +148,95 @@ describe('what is not such a report', () => {
   });
 
   test('a clean report is clean', () => {
-    expect(parseReport('semgrep', { results: [], errors: [] })).toEqual({ findings: [], warnings: [] });
-    expect(parseReport('grype', { matches: [] })).toEqual({ findings: [], warnings: [] });
-    expect(parseReport('trivy', { SchemaVersion: 2 })).toEqual({ findings: [], warnings: [] });
-    expect(parseReport('gitleaks', [])).toEqual({ findings: [], warnings: [] });
+    const clean = { findings: [], warnings: [], incomplete: null };
+    expect(parseReport('semgrep', { results: [], errors: [] })).toEqual(clean);
+    expect(parseReport('grype', { matches: [] })).toEqual(clean);
+    expect(parseReport('trivy', { SchemaVersion: 2 })).toEqual(clean);
+    expect(parseReport('gitleaks', [])).toEqual(clean);
+  });
+});
+
+describe('a report that does not tell all that is there', () => {
+  const listed = (scanner: Scanner, ...more: unknown[]): unknown => {
+    const report = sample(scanner);
+    if (Array.isArray(report)) return [...report, ...more];
+    const fields = report as Record<string, unknown>;
+    const name = { semgrep: 'results', grype: 'matches', trivy: 'Results', gitleaks: '' }[scanner];
+    return { ...fields, [name]: [...(fields[name] as unknown[]), ...more] };
+  };
+
+  test.each(SCANNERS)('%s: results that can not be read become none, and are counted', async (scanner) => {
+    const whole = parseReport(scanner, sample(scanner));
+    expect(whole.incomplete).toBeNull();
+    const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+    for (const read of [
+      listed(scanner, {}, [], 'x'),
+      await sanitiseReport(scanner, listed(scanner, {}, [], 'x'), context),
+    ]) {
+      const { findings, incomplete } = parseReport(scanner, read);
+      expect(findings).toHaveLength(whole.findings.length);
+      expect(incomplete).toBe('3 results could not be read');
+    }
+    expect(parseReport(scanner, listed(scanner, null)).incomplete).toBe('1 result could not be read');
+  });
+
+  const secret = 'hunter22-not-known';
+  const error = (level: string, type: unknown) => ({
+    code: 2,
+    level,
+    type,
+    path: 'a.py',
+    message: secret,
+    spans: [secret],
+  });
+  const timeout = 'semgrep ran out of time or memory: 1 error in its report';
+
+  test.each([
+    [
+      'a rule that it could not run',
+      [error('error', 'Rule parse error')],
+      'semgrep could not run everything: 1 error in its report',
+    ],
+    [
+      'a crash',
+      [error('error', 'Fatal error'), error('error', [secret, secret])],
+      'semgrep could not run everything: 2 errors in its report',
+    ],
+    ['files that it left for want of time', [error('warn', 'Timeout')], timeout],
+    ['files that it left for want of memory', [error('warn', 'Out of memory')], timeout],
+    [
+      'both',
+      [error('error', 'Fatal error'), error('error', 'Timeout')],
+      `semgrep could not run everything: 1 error in its report; ${timeout}`,
+    ],
+    [
+      'source that nobody can parse',
+      [
+        error('warn', ['PartialParsing', [{ path: secret }]]),
+        error('warn', 'Syntax error'),
+        error('error', 'Syntax error'),
+      ],
+      null,
+    ],
+    [
+      'rules for another version',
+      [error('info', ['IncompatibleRule', {}]), error('info', 'Missing plugin')],
+      null,
+    ],
+    ['what no error is', [null, 7, {}, 'x'], null],
+  ])('semgrep: %s', async (_, errors, reason) => {
+    const report = { ...(sample('semgrep') as object), errors };
+    expect(parseReport('semgrep', report).incomplete).toBe(reason);
+    // What the runner sends tells as much, and nothing of the source.
+    const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+    const clean = await sanitiseReport('semgrep', report, context);
+    expect(parseReport('semgrep', clean)).toMatchObject({ incomplete: reason });
+    expect(JSON.stringify(clean)).not.toContain(secret);
+  });
+
+  test('what Semgrep was told to skip was skipped in the last run too', () => {
+    const paths = { scanned: ['a.py'], skipped: [{ path: 'big.js', reason: 'exceeded_size_limit' }] };
+    expect(parseReport('semgrep', { ...(sample('semgrep') as object), paths }).incomplete).toBeNull();
   });
 });
 
@@ -197,6 +283,27 @@ describe('severities, texts and paths', () => {
       fix: 'Do this',
       location: { path: 'src/a.py', start_line: 3, end_line: 3 },
     });
+  });
+
+  test('paths have one form, and none leads out of the repository', () => {
+    const path = (File: string) =>
+      parseReport('gitleaks', [{ ...leak('r'), File }]).findings[0]?.location.path;
+    expect(['./a//b.txt', 'a\\b.txt', '/a/./b.txt', '../x/../a/b.txt'].map(path)).toEqual(
+      Array(4).fill('a/b.txt'),
+    );
+    expect(path(`${'a/'.repeat(4000)}b.txt`)).toMatch(/^a\/a\/.*~[0-9a-f]{16}$/);
+  });
+
+  test('a rule or package with a long name is a result like any other', () => {
+    const name = 'n'.repeat(600);
+    const match = (end: string) => ({
+      vulnerability: { id: `${name}${end}` },
+      artifact: { name: `${name}${end}`, locations: [{ path: '/x' }] },
+    });
+    const { findings, incomplete } = parseReport('grype', { matches: [match('a'), match('b')] });
+    expect(incomplete).toBeNull();
+    expect(new Set(findings.map(({ rule_id }) => rule_id)).size).toBe(2);
+    expect(findings.map((one) => one.package?.name.length)).toEqual([500, 500]);
   });
 
   test('checks that passed are no findings', () => {

@@ -123,6 +123,31 @@ describe('sanitising', () => {
     expect(clean).toMatchObject({ results: [{ extra: { message: 'Password REDACTED in readonly call' } }] });
   });
 
+  test('semgrep: in an import what the message quotes is known from its metavariables', async () => {
+    const password = `pw-${randomBytes(6).toString('hex')}`;
+    const extra = {
+      severity: 'ERROR',
+      message: `Password ${password} in the code`,
+      lines: 'requires login',
+      metavars: { $PASSWORD: { abstract_content: `"${password}"` } },
+    };
+    const report = { results: [{ check_id: 'r', path: 'a', start: { line: 1 }, end: { line: 1 }, extra }] };
+    const clean = await sanitiseReport('semgrep', report, context());
+    expect(JSON.stringify(clean)).not.toContain(password);
+    expect(clean).toMatchObject({ results: [{ extra: { message: 'Password REDACTED in the code' } }] });
+  });
+
+  // Quadratic time would be hours here.
+  test.each([`\\'`, `'"`, `"\\`, "'"])(
+    'semgrep: millions of %j in the code cost what they cost',
+    async (quotes) => {
+      const lines = quotes.repeat(2_000_000);
+      const extra = { severity: 'ERROR', message: 'Password "x"', lines };
+      const report = { results: [{ check_id: 'r', path: 'a', start: { line: 1 }, end: { line: 1 }, extra }] };
+      expect(await sanitiseReport('semgrep', report, context())).toMatchObject({ results: [{ path: 'a' }] });
+    },
+  );
+
   test('trivy: no code, no authors, and the secret told apart by its lines', async () => {
     const clean = JSON.stringify(
       await sanitiseReport('trivy', sample('trivy'), context({ readLines: async () => ['x'] })),

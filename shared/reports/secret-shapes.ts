@@ -1,0 +1,189 @@
+/**
+ * Secrets that a text gives away by their looks alone: where a scanner's words quote one that Gitleaks
+ * does not know, or Gitleaks was not there. Every pass is linear in the text, which can be as long as a
+ * report: no pattern has a repetition that a later part of it could make it take back.
+ */
+
+/** What stands in place of a secret. */
+export const REDACTED = 'REDACTED';
+
+/**
+ * Tokens with a well-known beginning; nothing follows the repetition, so that a match takes all that it
+ * looked at. Bounded far above what there is, because the regex engine's stack is.
+ */
+const TOKENS = new RegExp(
+  [
+    '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,4096}',
+    'gh[opusr]_[A-Za-z0-9]{16,4096}',
+    'github_pat_\\w{16,4096}',
+    'gl(?:pat|ptt|dt|rt|cbt|soat|agent|oas|ft)-[\\w-]{16,4096}',
+    'xox[abeprs]-[\\w-]{8,4096}',
+    'xapp-[\\w-]{16,4096}',
+    '[rs]k_(?:live|test)_\\w{8,4096}',
+    'svc_[as]k_\\w{8,4096}',
+    'whsec_[\\w+/=-]{8,4096}',
+    'AIza[\\w-]{30,4096}',
+    'npm_[A-Za-z0-9]{20,4096}',
+    'pypi-[A-Za-z0-9_]{16}[\\w-]{0,4096}',
+    // A JSON web token, or any other JSON in base64 that is long enough to tell something.
+    '(?<![A-Za-z0-9])eyJ[\\w-]{14,16384}(?:\\.[\\w-]{1,16384}){0,4}',
+    '(?<![A-Za-z0-9])sk-(?:(?:ant|proj|svcacct|or)-[\\w-]{16,4096}|[A-Za-z0-9]{32,4096})',
+    '(?<![A-Za-z0-9])hf_[A-Za-z0-9]{24,4096}',
+    'SG\\.[\\w-]{16,64}\\.[\\w-]{16,4096}',
+    'dop_v1_[a-f0-9]{32,4096}',
+    'shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{24,4096}',
+    'AGE-SECRET-KEY-1[A-Z0-9]{20,4096}',
+    'ya29\\.[\\w-]{16,4096}',
+    'hvs\\.[\\w-]{16,4096}',
+    'hooks\\.slack\\.com/services/[\\w/-]{16,4096}',
+  ].join('|'),
+  'g',
+);
+
+const KEY_BLOCK = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+/** A line of a block whose end was cut off, with whatever breaks it from the one before. */
+const KEY_LINE = /[^A-Za-z0-9+/=]{0,8}[A-Za-z0-9+/=]{24,4096}/y;
+
+const USER_INFO = /:\/\/([^\s/?#"'<>]{0,4096})@/g;
+const CREDENTIALS = /\b(Bearer|Basic) {1,4}([\w.~+/-]{16,16384}={0,2})/gi;
+const SIGNATURES = /([?&;](?:sig|signature|x-amz-signature|auth|jwt)=)([^\s&"'<>;#]{1,4096})/gi;
+
+/** The end of a name that says what its value is, an assignment, and the value's quote. */
+const ASSIGNMENT = new RegExp(
+  [
+    '(pass(?:word|wd|phrase)|pwd|secret|token|credential|(?:api|access|account|private|signing|encryption)[_-]?key)',
+    '(s?)(?:[_-]?(?:key|id|value|text|string|hash|data|b64|base64))?\\d{0,3}(?:[_-]?id)?',
+    '(\\\\?["\'`]?)(={1,3}>?|:=|:)(\\\\?["\'`]?)',
+  ].join(''),
+  'gi',
+);
+const UNQUOTED = /[^\s"'`&;<>]*/y;
+/** How templates, code and other names begin that stand in a value's place. */
+const NO_VALUE =
+  /^(?:\$\{|\$\(|\$[a-z_]+(?![\w$])|\{\{|\{\w{0,20}\}(?!\w)|\[[\w ]{0,20}\]|%[sd(]|%\w{1,30}%|:|\/\/|REDACTED|(?:process|os|config|settings|req|request|params|this|self|secrets|env|vars?)[.[]|[a-z_$][\w$.]{0,60}\()/i;
+/** Words that say that there is none, or of which kind it is. */
+const NO_SECRET =
+  /^(?:true|false|null|nil|none|undefined|required|optional|string|str|value|x{1,40}|\d{1,5})$/i;
+
+/** The text without the secrets in it. Twice is the same as once. */
+export function withoutSecrets(text: string): string {
+  return cleaned(text, true);
+}
+
+/**
+ * The same for what names something (rules, paths, packages), where a colon separates parts of the name:
+ * `secrets:S6290` is a rule.
+ */
+export function nameWithoutSecrets(name: string): string {
+  return cleaned(name, false);
+}
+
+function cleaned(text: string, colons: boolean): string {
+  if (text.length < 8) return text;
+  return withoutAssigned(
+    withoutKeyBlocks(text)
+      .replace(TOKENS, REDACTED)
+      .replace(USER_INFO, (_, user: string) => `://${cleanUser(user)}@`)
+      .replace(CREDENTIALS, (all, scheme: string, value: string) =>
+        /[\d=]/.test(value) ? `${scheme} ${REDACTED}` : all,
+      )
+      .replace(SIGNATURES, (all, name: string, value: string) => (isSecret(value) ? name + REDACTED : all)),
+    colons,
+  );
+}
+
+function withoutKeyBlocks(text: string): string {
+  if (!text.includes('-----BEGIN ')) return text;
+  const head = new RegExp(KEY_BLOCK);
+  let clean = '';
+  let copied = 0;
+  let ended = true;
+  for (let found = head.exec(text); found; found = head.exec(text)) {
+    const end: number = ended ? text.indexOf('-----END ', head.lastIndex) : -1;
+    // Searched for once in vain is enough: each further head would look through all the rest again.
+    ended = end !== -1;
+    head.lastIndex = ended ? endOfLine(text, end) : endOfKeyLines(text, head.lastIndex);
+    clean += text.slice(copied, found.index) + REDACTED;
+    copied = head.lastIndex;
+  }
+  return clean + text.slice(copied);
+}
+
+function endOfLine(text: string, end: number): number {
+  const dashes = text.indexOf('-----', end + '-----END '.length);
+  return dashes === -1 || dashes - end > 60 ? end + '-----END '.length : dashes + 5;
+}
+
+function endOfKeyLines(text: string, from: number): number {
+  let end = from;
+  KEY_LINE.lastIndex = from;
+  while (KEY_LINE.test(text)) end = KEY_LINE.lastIndex;
+  return end;
+}
+
+/** `git@` tells who asks; `name:password@` and a token in a name's place tell how. */
+function cleanUser(user: string): string {
+  const colon = user.indexOf(':');
+  if (colon === -1) return user.length < 20 ? user : REDACTED;
+  return user.length === colon + 1 ? user : `${user.slice(0, colon)}:${REDACTED}`;
+}
+
+function withoutAssigned(text: string, colons: boolean): string {
+  const assignment = new RegExp(ASSIGNMENT);
+  let clean = '';
+  let copied = 0;
+  for (let found = assignment.exec(text); found; found = assignment.exec(text)) {
+    const [, , plural, closing, sign = '', quote = ''] = found;
+    const start = assignment.lastIndex;
+    // `secrets:read` and `arn:…:secret:name` are names.
+    if (sign === ':' && (!colons || plural || text[found.index - 1] === ':')) continue;
+    if (quote !== '' && closing === '' && endsQuotation(text, found.index, start, quote)) continue;
+    const end = endOfValue(text, start, quote);
+    if (!isSecret(text.slice(start, end))) continue;
+    clean += text.slice(copied, start) + REDACTED;
+    copied = end;
+    assignment.lastIndex = end;
+  }
+  return clean + text.slice(copied);
+}
+
+/** Whether it is the sentence that goes on behind the quote: set "token=" to nothing. */
+function endsQuotation(text: string, name: number, start: number, quote: string): boolean {
+  let at = name - 1;
+  while (at >= 0 && name - at < 40 && /[\w.?&-]/.test(text[at] ?? '')) at -= 1;
+  return text[at] === quote.at(-1) || /[\s.,:;!?)\]}]/.test(text[start] ?? ' ');
+}
+
+/** Where the value that begins at `start` ends; `start` itself where there is none. */
+function endOfValue(text: string, start: number, quote: string): number {
+  // Before it is looked at as a whole, which might be a lot and come again for each name in it.
+  if (NO_VALUE.test(text.slice(start, start + 80))) return start;
+  const mark = quote.at(-1);
+  if (mark === undefined) {
+    UNQUOTED.lastIndex = start;
+    return start + withoutEnding(UNQUOTED.exec(text)?.[0] ?? '');
+  }
+  for (let at = start; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '\n' || character === mark) return at;
+    if (character !== '\\') continue;
+    // In JSON that is a text of JSON itself, the quotes are escaped.
+    if (quote.length > 1 && text[at + 1] === mark) return at;
+    at += 1;
+  }
+  return text.length;
+}
+
+/** Length of a value without the punctuation of the sentence that it ends. */
+function withoutEnding(value: string): number {
+  let length = value.length;
+  while (length > 0 && '.,:!?)]}|\\…'.includes(value[length - 1] ?? '')) length -= 1;
+  return length;
+}
+
+function isSecret(value: string): boolean {
+  // The mark itself, also where it was cut through, is none.
+  if (value.length < 4 || value.startsWith(REDACTED) || REDACTED.startsWith(value.replace('…', '')))
+    return false;
+  return value.length > 40 || (/[\p{L}\p{N}]/u.test(value) && !NO_SECRET.test(value));
+}
