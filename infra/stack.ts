@@ -43,6 +43,7 @@ export class AspmStack extends Stack {
     const uploads = new WorkQueue(this, 'Uploads', { consumer: 'take-upload' });
     reports.notifyOfUploads(uploads.queue);
     const exports = new WorkQueue(this, 'Exports', { consumer: 'export-findings' });
+    const reevaluations = new WorkQueue(this, 'Reevaluations', { consumer: 'reevaluate-findings' });
 
     const api = new Api(this, 'Api');
     const publicUrl = deployment.publicUrl ?? api.url;
@@ -67,6 +68,7 @@ export class AspmStack extends Stack {
       DELETION_QUEUE_URL: deletions.queue.queueUrl,
       IMPORT_QUEUE_URL: imports.queue.queueUrl,
       EXPORT_QUEUE_URL: exports.queue.queueUrl,
+      REEVALUATION_QUEUE_URL: reevaluations.queue.queueUrl,
       RUN_STATE_MACHINE_ARN: runs.stateMachine.stateMachineArn,
       REPORT_BUCKET_URL: `https://${reports.bucket.bucketRegionalDomainName}`,
       ASPM_DEFAULT_TIER: deployment.defaultTier,
@@ -89,6 +91,7 @@ export class AspmStack extends Stack {
         deletions: deletions.queue,
         imports: imports.queue,
         exports: exports.queue,
+        reevaluations: reevaluations.queue,
       },
       secrets,
       reports: reports.bucket,
@@ -106,6 +109,11 @@ export class AspmStack extends Stack {
     functions
       .get('export-findings')
       .addEventSource(new SqsEventSource(exports.queue, { batchSize: 1, reportBatchItemFailures: true }));
+    functions
+      .get('reevaluate-findings')
+      .addEventSource(
+        new SqsEventSource(reevaluations.queue, { batchSize: 1, reportBatchItemFailures: true }),
+      );
     // An import of 25,000 findings takes its time: one a batch, so that none waits behind another's.
     functions
       .get('ingest-import')
@@ -137,6 +145,7 @@ export class AspmStack extends Stack {
         imports: imports.deadLetters,
         uploads: uploads.deadLetters,
         exports: exports.deadLetters,
+        reevaluations: reevaluations.deadLetters,
       },
       functions,
       apiId: api.id,

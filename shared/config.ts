@@ -64,6 +64,7 @@ const settings = {
   DELETION_QUEUE_URL: z.url(),
   IMPORT_QUEUE_URL: z.url(),
   EXPORT_QUEUE_URL: z.url(),
+  REEVALUATION_QUEUE_URL: z.url(),
   /** The state machine that runs one (scan, asset). */
   RUN_STATE_MACHINE_ARN: z.string().min(1),
   /** Address of the bucket of raw reports, without a slash at the end. */

@@ -10,6 +10,7 @@ const config = readConfig([
   'TABLE_NAME',
   'COUNTER_LANES',
   'REPORT_BUCKET_URL',
+  'POLICY_ASSETS_DIR',
   'IMPORT_QUEUE_URL',
   'SCAN_QUEUE_URL',
   'DISPATCH_QUEUE_URL',

@@ -1,6 +1,8 @@
 import type { Clock } from '#domain/clock.ts';
 import type { Ids } from '#domain/ids.ts';
+import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import type { Reactor } from '#shared/policy/reactor.ts';
+import type { Queue } from '#shared/queue.ts';
 import type { AssetStore } from '#store/assets.ts';
 import type { FindingStore } from '#store/findings.ts';
 import type { OrganizationStore } from '#store/organizations.ts';
@@ -20,6 +22,7 @@ export interface PolicyDependencies {
   readonly organizations: Pick<OrganizationStore, 'getOrganization'>;
   readonly scans: Pick<ScanStore, 'get'>;
   readonly reactor: Reactor;
+  readonly reevaluations: Queue<ReevaluationRequested>;
   readonly clock: Clock;
   readonly ids: Ids;
 }

@@ -1,6 +1,6 @@
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
-import type { PolicyKind } from '#shared/policy/kinds.ts';
+import { countDecision, DECISION_OF, documentOf, reasonsOf } from '#shared/policy/decision.ts';
 import type { PolicyError } from '#shared/policy/problem.ts';
 import type { PolicySource, PolicyTest, PrintedLine, ReactorEvaluation } from '#shared/policy/reactor.ts';
 import type { PolicyRunRecord } from '#store/policy-runs.ts';
@@ -18,18 +18,6 @@ const DEADLINE_MS = 2000;
 const DEADLINE_MS_MORE = 80;
 /** For all rules `test_…` together. */
 const TESTS_DEADLINE_MS = 5000;
-/** Different decisions that a run counts by name. */
-const MAX_DECISIONS = 50;
-
-/** What each kind decides by, and where it says why. */
-const DECISION_OF: Readonly<Record<PolicyKind, string>> = {
-  triage: 'decision',
-  priority: 'priority',
-  ownership: 'owner',
-  project: 'project',
-  pr_scan: 'decision',
-};
-
 export interface Evaluation {
   readonly decision: unknown;
   readonly result: unknown;
@@ -146,7 +134,7 @@ function readEvaluation(
   { kind, stored }: Subject,
   about: Pick<Evaluation, 'finding_id' | 'duration_ms'>,
 ): Evaluation {
-  const document = isObject(result) ? result : {};
+  const document = documentOf(result);
   return {
     decision: document[DECISION_OF[kind]] ?? null,
     result: result ?? null,
@@ -157,16 +145,6 @@ function readEvaluation(
     ...about,
     failures: errors,
   };
-}
-
-/** `reasons`, a set or an array, and `reason`: of each kind what of it is text. */
-function reasonsOf({ reason, reasons }: Record<string, unknown>): string[] {
-  const all: unknown[] = [reason, ...(Array.isArray(reasons) ? reasons : [reasons])];
-  return all.filter((one) => typeof one === 'string');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function recordRun(
@@ -200,16 +178,9 @@ function countDecisions(evaluations: readonly Evaluation[]): Record<string, numb
   const counts = new Map<string, number>();
   for (const { decision, failures } of evaluations) {
     if (failures.length > 0) continue;
-    const name = nameOf(decision);
-    const counted = counts.has(name) || counts.size < MAX_DECISIONS ? name : 'other';
-    counts.set(counted, (counts.get(counted) ?? 0) + 1);
+    countDecision(counts, decision);
   }
   return Object.fromEntries(counts);
-}
-
-function nameOf(decision: unknown): string {
-  if (decision === null) return 'none';
-  return (typeof decision === 'string' ? decision : JSON.stringify(decision)).slice(0, 100);
 }
 
 function elapsedSince(began: number): number {

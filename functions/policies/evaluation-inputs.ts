@@ -1,5 +1,6 @@
 import { UnknownReference } from '#domain/errors.ts';
 import { fromOpaque } from '#domain/ids.ts';
+import { withoutJudgement } from '#domain/judgement.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import { policyInput } from '#shared/presenters/policy-input.ts';
 import type { PolicyDependencies } from './dependencies.ts';
@@ -13,7 +14,8 @@ export async function inputsOf(
   findingIds: readonly string[],
   { findings, assets, projects, organizations, scans, clock }: PolicyDependencies,
 ) {
-  const page = await findings.readContext(orgId, await findings.getMany(orgId, findingIds));
+  const held = await findings.getMany(orgId, findingIds);
+  const page = await findings.readContext(orgId, held.map(withoutJudgement));
   const shown = presentFindings(page, clock.now());
   const byId = new Map(page.records.map(({ id }, index) => [id, shown[index]]));
   const chosen = findingIds.map((id) => {

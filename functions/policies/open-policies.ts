@@ -2,6 +2,7 @@ import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { sortEntries, wholeOrPage } from '#http/paging.ts';
 import { presentOpenPolicy } from '#shared/presenters/policy.ts';
+import { deletePolicy } from './change-policy.ts';
 import { validateSource } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';
 import { type Evaluated, evaluate } from './evaluate.ts';
@@ -37,9 +38,10 @@ export const openPolicyOperations: Implementations<FamilyOf<'A'>, PolicyDependen
     return { ...presentOpenPolicy(saved.record, saved.rego), warnings: saved.warnings };
   },
 
-  async deleteOpenPolicy(input, { policies, clock }) {
+  async deleteOpenPolicy(input, dependencies) {
     const { caller, params } = input;
-    await policies.delete(caller.orgId, params.policy_id, attributionOf(input, clock));
+    const attribution = attributionOf(input, dependencies.clock);
+    await deletePolicy(caller.orgId, params.policy_id, attribution, dependencies);
     return { id: params.policy_id, deleted: true };
   },
 

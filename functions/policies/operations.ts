@@ -4,6 +4,7 @@ import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries } from '#http/paging.ts';
 import { presentPolicy, presentVersion, presentVersionDetail } from '#shared/presenters/policy.ts';
+import { deletePolicy, saveVersion, setActive } from './change-policy.ts';
 import type { PolicyDependencies } from './dependencies.ts';
 import { evaluate } from './evaluate.ts';
 import { presentOpaque } from './present-evaluation.ts';
@@ -51,18 +52,19 @@ export const policyOperations: Implementations<FamilyOf<'B'>, PolicyDependencies
     return { ...presentPolicy(saved.record, saved.rego), warnings: saved.warnings };
   },
 
-  async deletePolicy(input, { policies, clock }) {
+  async deletePolicy(input, dependencies) {
     const { caller, params } = input;
-    await policies.delete(caller.orgId, params.policy_id, attributionOf(input, clock));
+    const attribution = attributionOf(input, dependencies.clock);
+    await deletePolicy(caller.orgId, params.policy_id, attribution, dependencies);
     return { id: toOpaque('policy', params.policy_id), deleted: true };
   },
 
   async activatePolicy(input, dependencies) {
-    return setActive(input, true, dependencies);
+    return activation(input, true, dependencies);
   },
 
   async deactivatePolicy(input, dependencies) {
-    return setActive(input, false, dependencies);
+    return activation(input, false, dependencies);
   },
 
   async listPolicyVersions({ caller, params }, { policies }) {
@@ -83,7 +85,8 @@ export const policyOperations: Implementations<FamilyOf<'B'>, PolicyDependencies
     await policies.require(caller.orgId, params.policy_id);
     const version = await policies.requireVersion(caller.orgId, params.policy_id, params.version);
     const { scope, scope_target_id, code } = version;
-    const record = await policies.save(
+    const record = await saveVersion(
+      dependencies,
       caller.orgId,
       params.policy_id,
       { place: { scope, scope_target_id }, code, message: `Restored version ${version.version}` },
@@ -95,13 +98,13 @@ export const policyOperations: Implementations<FamilyOf<'B'>, PolicyDependencies
 
   async updatePolicyScope(input, dependencies) {
     const { caller, params, body } = input;
-    const { policies, clock } = dependencies;
-    const record = await policies.save(
+    const record = await saveVersion(
+      dependencies,
       caller.orgId,
       params.policy_id,
       { place: body.place, message: body.message ?? null },
       'policy.scope',
-      attributionOf(input, clock),
+      attributionOf(input, dependencies.clock),
     );
     return presentPolicy(record, await sourceOf(caller.orgId, record, dependencies));
   },
@@ -115,7 +118,7 @@ export const policyOperations: Implementations<FamilyOf<'B'>, PolicyDependencies
   },
 };
 
-async function setActive(
+async function activation(
   input: Parameters<typeof attributionOf>[0] & {
     readonly caller: { readonly orgId: string };
     readonly params: { readonly policy_id: string };
@@ -125,6 +128,6 @@ async function setActive(
 ) {
   const { orgId } = input.caller;
   const attribution = attributionOf(input, dependencies.clock);
-  const record = await dependencies.policies.setActive(orgId, input.params.policy_id, active, attribution);
+  const record = await setActive(orgId, input.params.policy_id, active, attribution, dependencies);
   return presentPolicy(record, await sourceOf(orgId, record, dependencies));
 }

@@ -2,6 +2,7 @@ import type { PolicyPlace } from '#contract/schemas/policies.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { ServiceError } from '#domain/errors.ts';
 import type { PolicyRecord } from '#store/policy-record.ts';
+import { saveVersion } from './change-policy.ts';
 import { compileSource, readKind } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';
 
@@ -57,7 +58,8 @@ export async function savePolicy(
   const held = await policies.require(orgId, policyId);
   if (given.kind !== undefined) checkSameKind(held, readKind(given.kind));
   const checked = given.rego === undefined ? null : await compileSource(reactor, held.kind, given.rego);
-  const record = await policies.save(
+  const record = await saveVersion(
+    dependencies,
     orgId,
     policyId,
     {

@@ -1,11 +1,13 @@
 import { systemClock } from '#domain/clock.ts';
 import type { DeletionRequested } from '#events/deletions.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
+import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import { readConfig } from '#shared/config.ts';
 import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
+import { createReevaluationStore } from '#store/reevaluations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
@@ -18,6 +20,7 @@ const config = readConfig([
   'RUN_STATE_MACHINE_ARN',
   'DELETION_QUEUE_URL',
   'IMPORT_QUEUE_URL',
+  'REEVALUATION_QUEUE_URL',
 ]);
 const table = createTable(config.TABLE_NAME);
 const dependencies = {
@@ -30,6 +33,8 @@ const dependencies = {
   listPendingDeletions: () => listPendingDeletions(table),
   manifests: createManifestStore(table),
   importRequests: createQueue<ImportRequested>(config.IMPORT_QUEUE_URL),
+  reevaluations: createReevaluationStore(table),
+  reevaluationRequests: createQueue<ReevaluationRequested>(config.REEVALUATION_QUEUE_URL),
   deletions: createQueue<DeletionRequested>(config.DELETION_QUEUE_URL),
 };
 

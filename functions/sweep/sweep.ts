@@ -1,5 +1,6 @@
 import type { DeletionRequested } from '#events/deletions.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
+import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import { type FinishRunDependencies, finishRun } from '#functions/finish-run/finish-run.ts';
 import type { Executions } from '#shared/executions.ts';
 import { logError, logWarning } from '#shared/log.ts';
@@ -7,6 +8,7 @@ import type { Queue } from '#shared/queue.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
 import type { ManifestStore } from '#store/manifests.ts';
 import type { PendingDeletion } from '#store/pending-deletions.ts';
+import type { ReevaluationStore } from '#store/reevaluations.ts';
 import type { RunRecord } from '#store/runs.ts';
 import type { ScanRecord } from '#store/scans.ts';
 
@@ -14,6 +16,8 @@ export interface SweepDependencies extends FinishRunDependencies {
   readonly executions: Executions;
   readonly listPendingDeletions: () => Promise<PendingDeletion[]>;
   readonly deletions: Queue<DeletionRequested>;
+  readonly reevaluations: Pick<ReevaluationStore, 'listIdle'>;
+  readonly reevaluationRequests: Queue<ReevaluationRequested>;
   readonly importRequests: Queue<ImportRequested>;
   readonly manifests: Pick<ManifestStore, 'isLeased'>;
 }
@@ -27,6 +31,8 @@ const PATIENCE = 30_000;
  */
 export async function sweep(dependencies: SweepDependencies): Promise<void> {
   for (const pending of await dependencies.listPendingDeletions()) await dependencies.deletions.send(pending);
+  for (const { orgId, assetId } of await dependencies.reevaluations.listIdle(dependencies.clock.now()))
+    await dependencies.reevaluationRequests.send({ org_id: orgId, asset_id: assetId });
   for (const { orgId, scanId } of await dependencies.scans.listActive()) {
     try {
       await sweepScan(orgId, scanId, dependencies);

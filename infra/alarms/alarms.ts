@@ -38,6 +38,7 @@ const WATCHED: readonly FunctionName[] = [
   'ingest-import',
   'take-upload',
   'export-findings',
+  'reevaluate-findings',
   'finish-run',
   'sweep',
   'suppression-clock',

@@ -4,11 +4,16 @@ import { TIERS } from '#domain/vocabulary.ts';
 import { REGION } from '#infra/local/resolver.ts';
 import { readConfig } from '#shared/config.ts';
 import { updateScores } from '#shared/feeds/update-scores.ts';
+import { judgeByDay } from '#shared/judging/judge-by-day.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createJudgedOrganizationStore } from '#store/judged-organizations.ts';
 import { createOrganizationStore, type OrganizationRecord } from '#store/organizations.ts';
+import { createPolicyStore } from '#store/policies.ts';
+import { createPolicyCodeStore } from '#store/policy-code.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createRecounting } from '#store/recount.ts';
+import { createReevaluationStore } from '#store/reevaluations.ts';
 import { createTable, type Table } from '#store/table.ts';
 import { createScoreStore } from '#store/vulnerability-scores.ts';
 import { dataDirectory, findRunning } from './service.ts';
@@ -68,6 +73,16 @@ async function updateFeeds(table: Table): Promise<number> {
   const scores = createScoreStore(table);
   const { epss, kev, shards } = await updateScores({ scores, epssUrl, kevUrl, clock: systemClock });
   console.log(`EPSS of ${epss} CVEs, ${kev} known to be exploited; ${shards} items written.`);
+  const organizations = await judgeByDay({
+    judged: createJudgedOrganizationStore(table),
+    policies: createPolicyStore(table),
+    policyCode: createPolicyCodeStore(table),
+    reevaluations: createReevaluationStore(table),
+    // It is recorded: the service's sweep takes it up within a minute.
+    reevaluationRequests: { send: async () => {} },
+    clock: systemClock,
+  });
+  console.log(`Findings of ${organizations} organizations will be judged anew by their policies.`);
   return 0;
 }
 

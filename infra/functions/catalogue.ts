@@ -15,7 +15,14 @@ type TableAction =
 export interface Grants {
   /** Actions on the table and its indexes. There is no `Scan` (design 1). */
   readonly table: readonly TableAction[];
-  readonly send: readonly ('scan-requests' | 'run-dispatch' | 'deletions' | 'imports' | 'exports')[];
+  readonly send: readonly (
+    | 'scan-requests'
+    | 'run-dispatch'
+    | 'deletions'
+    | 'imports'
+    | 'exports'
+    | 'reevaluations'
+  )[];
   readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
   readonly reports: 'none' | 'read' | 'download' | 'upload' | 'convert' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
@@ -121,8 +128,8 @@ export const FUNCTIONS = {
     // A whole core, and room for OPA: it takes 40 MB of code and up to 512 MB of memory.
     memory: 1769,
     timeoutSeconds: API_SECONDS,
-    settings: ['TABLE_NAME', 'COUNTER_LANES', 'POLICY_ASSETS_DIR'],
-    may: { ...NOTHING, table: [...READ, 'PutItem', 'DeleteItem', 'ConditionCheckItem'] },
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'POLICY_ASSETS_DIR', 'REEVALUATION_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['reevaluations'] },
     policyAssets: ['reactor'],
   },
   // Needs no table: the document and the page come from the bundle.
@@ -161,8 +168,9 @@ export const FUNCTIONS = {
     // 25,000 results are parsed and diffed in memory.
     memory: 3008,
     timeoutSeconds: 900,
-    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL', 'POLICY_ASSETS_DIR'],
     may: { ...NOTHING, table: WRITE, reports: 'read' },
+    policyAssets: ['bulk', 'reactor'],
   },
   'take-upload': {
     // A report of 100 MB is read whole.
@@ -184,6 +192,7 @@ export const FUNCTIONS = {
       'TABLE_NAME',
       'COUNTER_LANES',
       'REPORT_BUCKET_URL',
+      'POLICY_ASSETS_DIR',
       'IMPORT_QUEUE_URL',
       'SCAN_QUEUE_URL',
       'DISPATCH_QUEUE_URL',
@@ -195,12 +204,22 @@ export const FUNCTIONS = {
       send: ['imports', 'scan-requests', 'run-dispatch'],
       reports: 'read',
     },
+    policyAssets: ['bulk', 'reactor'],
   },
   'export-findings': {
     memory: 1769,
     timeoutSeconds: 900,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
     may: { ...NOTHING, table: [...READ, 'UpdateItem'], reports: 'upload' },
+  },
+  'reevaluate-findings': {
+    // A whole core, and room for OPA where a policy needs it.
+    memory: 1769,
+    timeoutSeconds: 120,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'POLICY_ASSETS_DIR', 'REEVALUATION_QUEUE_URL'],
+    // Its own queue too: what takes longer than a turn goes to the end of it.
+    may: { ...NOTHING, table: WRITE, send: ['reevaluations'] },
+    policyAssets: ['bulk', 'reactor'],
   },
   'finish-run': {
     memory: 512,
@@ -230,8 +249,12 @@ export const FUNCTIONS = {
     // 330,000 scores in memory.
     memory: 1024,
     timeoutSeconds: 600,
-    settings: ['TABLE_NAME', 'ASPM_EPSS_URL', 'ASPM_KEV_URL'],
-    may: { ...NOTHING, table: ['GetItem', 'BatchGetItem', 'BatchWriteItem'] },
+    settings: ['TABLE_NAME', 'ASPM_EPSS_URL', 'ASPM_KEV_URL', 'REEVALUATION_QUEUE_URL'],
+    may: {
+      ...NOTHING,
+      table: [...READ, 'BatchWriteItem', 'UpdateItem', 'DeleteItem'],
+      send: ['reevaluations'],
+    },
   },
   sweep: {
     memory: 512,
@@ -243,12 +266,13 @@ export const FUNCTIONS = {
       'DISPATCH_QUEUE_URL',
       'DELETION_QUEUE_URL',
       'IMPORT_QUEUE_URL',
+      'REEVALUATION_QUEUE_URL',
       'RUN_STATE_MACHINE_ARN',
     ],
     may: {
       ...NOTHING,
       table: WRITE,
-      send: ['scan-requests', 'run-dispatch', 'deletions', 'imports'],
+      send: ['scan-requests', 'run-dispatch', 'deletions', 'imports', 'reevaluations'],
       executions: ['stop', 'describe'],
     },
   },

@@ -7,6 +7,8 @@ export interface Life {
   /** Whether the last complete run of its scanner reported it. */
   readonly reported: boolean;
   readonly status_set_by: 'scanner' | 'person' | 'policy';
+  /** What it would be, had no policy set it; null where none has. */
+  readonly status_without_policy: 'open' | 'reopened' | null;
   readonly resolved_at: string | null;
   readonly resolved_by_scan_id: string | null;
   readonly suppression: Suppression | null;
@@ -39,11 +41,17 @@ export function withStatus<T extends Life>(
     ...held,
     status,
     status_set_by: by,
+    status_without_policy: by === 'policy' ? statusWithoutPolicy(held) : null,
     resolved_at: status === 'resolved' ? timestamp(at) : null,
     resolved_by_scan_id: null,
     suppression: status === 'suppressed' ? suppression : null,
     updated_at: timestamp(at),
   };
+}
+
+/** What a status that is the policies' to set would be without them: a scanner makes findings open, or reopened. */
+export function statusWithoutPolicy({ status, status_without_policy }: Life): 'open' | 'reopened' {
+  return status_without_policy ?? (status === 'reopened' ? 'reopened' : 'open');
 }
 
 /** A run reports it: what was resolved is reopened, everything else stays as it was decided. */
@@ -53,12 +61,12 @@ export function whenReported<T extends Life>(held: T, at: number): T {
 }
 
 /**
- * A complete run no longer reports it: resolved. A suppression outlives its finding, so that the decision
- * still holds when it comes back.
+ * A complete run no longer reports it: resolved. A person's suppression outlives its finding, so that the
+ * decision still holds when it comes back; policies are asked again then.
  */
 export function whenAbsent<T extends Life>(held: T, scanId: string, at: number, autoResolve: boolean): T {
   const gone = { ...held, reported: false };
-  if (!isLive(held.status) || !autoResolve) return gone;
+  if (!endsWithReport(held) || !autoResolve) return gone;
   return { ...withStatus(gone, 'resolved', 'scanner', at), resolved_by_scan_id: scanId };
 }
 
@@ -66,6 +74,11 @@ export function whenAbsent<T extends Life>(held: T, scanId: string, at: number, 
  * Whether the scanner says otherwise than what was decided: resolved though reported, or live though not.
  * Its next run has to look at it, even where the report has not changed.
  */
-export function needsRevisit({ status, reported }: Pick<Life, 'status' | 'reported'>): boolean {
-  return reported ? status === 'resolved' : isLive(status);
+export function needsRevisit(held: Pick<Life, 'status' | 'reported' | 'status_set_by'>): boolean {
+  return held.reported ? held.status === 'resolved' : endsWithReport(held);
+}
+
+/** What nobody reports any more is resolved, unless it is already, or a person suppressed it. */
+function endsWithReport({ status, status_set_by }: Pick<Life, 'status' | 'status_set_by'>): boolean {
+  return isLive(status) || (status === 'suppressed' && status_set_by === 'policy');
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IngestStep } from '#events/pipeline.ts';
 import { logError } from '#shared/log.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
-import { type IngestContext, type IngestDependencies, newFinding } from './context.ts';
+import { type IngestContext, type IngestDependencies, newFinding, openJudge } from './context.ts';
 import { reconcile } from './reconcile.ts';
 import { openReport } from './report-source.ts';
 import { type ReportedSet, readReportedSet } from './reported-set.ts';
@@ -48,6 +48,7 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
     asset,
     scanner: step.scanner,
     format: step.format,
+    scan,
     holder: `${ref.runId}#${randomUUID()}`,
     at: clock.now(),
   };
@@ -88,12 +89,14 @@ const BATCH = 1000;
 async function keepWithScan(
   context: IngestContext,
   report: ReportedSet,
-  { writes }: IngestDependencies,
+  dependencies: IngestDependencies,
 ): Promise<NonNullable<ScannerState['result']>> {
   const { orgId, scanId } = context.ref;
+  const { judge, asked } = await openJudge(context, dependencies);
   for await (const batch of report.batches(new Set(report.entries.keys()), BATCH)) {
-    const records = batch.map(([, finding]) => newFinding(context, finding));
-    await writes.writeBranchFindings(orgId, scanId, records, context.at);
+    const records = await judge(batch.map(([, finding]) => newFinding(context, finding)));
+    await dependencies.writes.writeBranchFindings(orgId, scanId, records, context.at);
   }
+  await asked.record(orgId, dependencies);
   return { counts: report.counts, new_count: 0, resolved_count: 0, manifest: null };
 }

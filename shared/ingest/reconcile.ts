@@ -1,6 +1,8 @@
 import { timestamp } from '#domain/clock.ts';
 import { whenAbsent, whenReported } from '#domain/lifecycle.ts';
 import { buildManifest, type ManifestEntry } from '#domain/manifest.ts';
+import type { Judge } from '#shared/judging/judge.ts';
+import { judgedChange } from '#shared/judging/judged-change.ts';
 import { digestFinding, withReported } from '#shared/reports/digest.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { assetPlaceCheck, countedPlace } from '#store/assets.ts';
@@ -9,7 +11,13 @@ import type { WriteScope } from '#store/finding-writes.ts';
 import type { ManifestHead } from '#store/manifests.ts';
 import type { ManifestRef, ScannerState } from '#store/runs.ts';
 import { chunksOf } from '#store/table.ts';
-import { type IngestContext, type IngestDependencies, ManifestBusy, newFinding } from './context.ts';
+import {
+  type IngestContext,
+  type IngestDependencies,
+  ManifestBusy,
+  newFinding,
+  openJudge,
+} from './context.ts';
 import type { ReportedSet } from './reported-set.ts';
 
 type Result = NonNullable<ScannerState['result']>;
@@ -27,6 +35,7 @@ interface Reconciliation {
   readonly head: ManifestHead;
   readonly scope: WriteScope;
   readonly autoResolve: boolean;
+  readonly judge: Judge;
 }
 
 /** What a reconciliation needs besides the ids: counts by what is stored, so that a repeated step counts the same. */
@@ -80,8 +89,11 @@ async function reconcileLeased(
   if (unchanged && marked.length === 0) return keepManifest(context, head, dependencies);
 
   const known = await manifests.readEntries(ref.orgId, ref.assetId, scanner, head.chunks);
-  const work = { context, report, head, scope: writeScope(context, dependencies), autoResolve };
+  // Read under the lease: whoever changes a policy waits for it before looking at these findings.
+  const { judge, asked } = await openJudge(context, dependencies);
+  const work = { context, report, head, scope: writeScope(context, dependencies), autoResolve, judge };
   const outcome = await writeChanges(work, known, new Set(marked), dependencies);
+  await asked.record(ref.orgId, dependencies);
   const createdAt = new Map(known.map((entry) => [entry.id, entry.createdAt]));
   const entries = Array.from(
     report.entries,
@@ -165,7 +177,7 @@ async function writeChanges(
 
 /** Reported findings that the manifest does not know as they are now: created, or brought up to date. */
 async function takeIn(
-  { context, report, head, scope }: Reconciliation,
+  { context, report, head, scope, judge }: Reconciliation,
   ids: ReadonlySet<string>,
   known: ReadonlyMap<string, string>,
   revisits: ReadonlySet<string>,
@@ -182,8 +194,10 @@ async function takeIn(
     const existing = head.leases > 1 ? await writes.readExisting(ref.orgId, [...findings.keys()]) : [];
     const held = new Set(existing.map(({ id }) => id));
     const fresh = batch.filter(([id]) => !held.has(id)).map(([, finding]) => newFinding(context, finding));
-    await writes.createAll(scope, fresh);
-    await writes.changeAll(scope, existing, (one) => asReported(one, findings.get(one.id), at), revisits);
+    await writes.createAll(scope, await judge(fresh));
+    const reported = (one: FindingRecord) => asReported(one, findings.get(one.id), at);
+    const decide = await judgedChange(judge, existing, reported);
+    await writes.changeAll(scope, existing, decide, revisits);
     const first = existing.filter((one) => one.first_seen_scan_id === ref.scanId && !known.has(one.id));
     newCount += fresh.length + first.length;
     for (const record of existing) createdAt.set(record.id, Date.parse(record.created_at));
@@ -221,7 +235,7 @@ async function leaveOut(
   for (const batch of chunksOf(ids, BATCH)) {
     await keepLease(context, dependencies);
     const existing = await writes.readExisting(ref.orgId, batch);
-    const now = await writes.changeAll(scope, existing, decide, revisits);
+    const now = await writes.changeAll(scope, existing, async (held) => held.map(decide), revisits);
     resolved += now.filter((record) => record.resolved_by_scan_id === ref.scanId).length;
   }
   return resolved;

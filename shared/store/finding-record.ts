@@ -51,6 +51,8 @@ const FindingRecord = z.object({
   reported: z.boolean().default(true),
   /** Who set its status: what a person set, no policy overwrites. */
   status_set_by: z.enum(['scanner', 'person', 'policy']).default('scanner'),
+  /** What it would be, had no policy set it; null where none has. */
+  status_without_policy: z.enum(['open', 'reopened']).nullable().default(null),
   first_seen_scan_id: z.string(),
   /** Of a finding that is no longer reported; otherwise the manifest's head knows it. */
   last_seen_scan_id: z.string(),

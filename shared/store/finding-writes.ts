@@ -23,8 +23,8 @@ export interface WriteScope {
   readonly guards: readonly Write[];
 }
 
-/** What becomes of a finding; null where nothing does. Asked again where somebody else was faster. */
-export type Decision = (held: FindingRecord) => FindingRecord | null;
+/** What becomes of findings, in order; null where nothing does. Asked again where somebody else was faster. */
+export type Decision = (held: readonly FindingRecord[]) => Promise<readonly (FindingRecord | null)[]>;
 
 export type FindingWriteStore = ReturnType<typeof createFindingWriteStore>;
 
@@ -45,7 +45,8 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
   ): Promise<FindingRecord[]> {
     let held = known;
     for (let attempt = 1; ; attempt += 1) {
-      const decided = held.map((record) => ({ held: record, next: decide(record) }));
+      const nexts = await decide(held);
+      const decided = held.map((record, place) => ({ held: record, next: nexts[place] ?? null }));
       const changes = decided.flatMap(({ held: from, next }) => (next ? [{ held: from, next }] : []));
       const marks = decided.flatMap(({ held: from, next }) => markWrites(next ?? from, marked.has(from.id)));
       try {

@@ -225,6 +225,17 @@ export const manifestChunkKey = (orgId: string, assetId: string, scanner: Scanne
   sk: hash,
 });
 
+/** Re-evaluations by policies that were asked for and have not ended, over all organizations. */
+export const REEVALUATIONS = 'REEVALUATIONS';
+/** @param assetId null: all of the organization's findings */
+export const reevaluationKey = (orgId: string, assetId: string | null): Key => ({
+  pk: REEVALUATIONS,
+  sk: `${orgId}#${assetId ?? ''}`,
+});
+/** Organizations that have had an active policy: whom the daily feeds may concern. */
+export const JUDGED_ORGANIZATIONS = 'JUDGEDORGS';
+export const judgedOrganizationKey = (orgId: string): Key => ({ pk: JUDGED_ORGANIZATIONS, sk: orgId });
+
 /** Deletions that were accepted and have not ended, over all organizations. */
 export const DELETIONS = 'DELETIONS';
 /** @param part `asset#<id>` or `scan#<id>`; empty: the whole organization */

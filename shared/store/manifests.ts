@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { timestamp } from '#domain/clock.ts';
 import { type ManifestChunk, type ManifestEntry, readChunk } from '#domain/manifest.ts';
-import type { Scanner } from '#domain/vocabulary.ts';
+import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
 import { manifestChunkKey, manifestKey, revisitPartition } from './keys.ts';
 import type { ManifestRef } from './runs.ts';
 import { chunksOf, type Table, type Write } from './table.ts';
@@ -17,6 +17,9 @@ const ManifestHead = z.object({
   digest: z.string().nullable().default(null),
   /** Leases so far: with the first one there is nothing yet that could be known. */
   leases: z.number().default(0),
+  /** Who is at work on it, and (milliseconds) until when it may be. */
+  lease_run: z.string().nullable().default(null),
+  lease_until: z.number().default(0),
   /** Scan whose suspiciously empty report was held; a second one in a row is believed. */
   held_scan_id: z.string().nullable().default(null),
 });
@@ -71,6 +74,17 @@ export function createManifestStore(table: Table) {
       ]);
       const head = item && ManifestHead.parse(item);
       return head?.digest === digest && revisits.length === 0 ? head : null;
+    },
+
+    /** The heads that an asset has; one request. */
+    async readHeads(orgId: string, assetId: string): Promise<ReadonlyMap<Scanner, ManifestHead>> {
+      const items = await table.batchGet(SCANNERS.map((scanner) => manifestKey(orgId, assetId, scanner)));
+      return new Map(
+        SCANNERS.flatMap((scanner, place) => {
+          const item = items[place];
+          return item ? [[scanner, ManifestHead.parse(item)] as const] : [];
+        }),
+      );
     },
 
     /** Whether a run is at work on it now. */

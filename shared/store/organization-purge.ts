@@ -13,12 +13,15 @@ import {
   deletionKey,
   findingsPartition,
   groupMembersPartition,
+  judgedOrganizationKey,
   keyHandleKey,
   memberGroupsPartition,
   orgKey,
   projectCountersPartition,
   projectNamesPartition,
+  REEVALUATIONS,
   ratePartition,
+  reevaluationKey,
   revisitPartition,
   runsPartition,
   scansPartition,
@@ -153,13 +156,14 @@ export function createOrganizationPurge(table: Table) {
             keepGoing,
           ),
         ...singlePartitions(orgId).map((pk) => () => empty(pk, keepGoing)),
+        () => empty(REEVALUATIONS, keepGoing, reevaluationKey(orgId, null).sk),
         () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}asset#`),
         () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}scan#`),
         () =>
           eachPage({ pk: own, prefix: '' }, keepGoing, async (items) => table.deleteAll(items.map(keyOf))),
       ];
       for (const step of steps) if (!(await step())) return false;
-      await table.deleteAll([orgKey(orgId), deletionKey(orgId)]);
+      await table.deleteAll([judgedOrganizationKey(orgId), orgKey(orgId), deletionKey(orgId)]);
       return true;
     },
   };

@@ -1,21 +1,31 @@
 import type { PolicyPlace } from '#contract/schemas/policies.ts';
-import { type Attribution, authorName } from '#domain/actor.ts';
+import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
-import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
+import { notFound, ServiceError } from '#domain/errors.ts';
 import type { PolicyKind } from '#shared/policy/kinds.ts';
 import { auditWrite } from './audit.ts';
 import {
-  assetKey,
   policiesPartition,
   policyKey,
   policyNameKey,
   policyVersionKey,
   policyVersionPrefix,
   policyVersionsPartition,
-  projectKey,
 } from './keys.ts';
 import { PolicyRecord, PolicyVersionRecord } from './policy-record.ts';
-import { applied, NotApplied, type Table, type Write } from './table.ts';
+import {
+  fieldChanges,
+  judgingWrites,
+  nameWrite,
+  notApplied,
+  placeChanges,
+  renameWrites,
+  replaceWrite,
+  targetCheck,
+  unchanged,
+  versionWrite,
+} from './policy-writes.ts';
+import { applied, type Table, type Write } from './table.ts';
 
 /** Tries of a change that meets others of the same policy: each round lets one of them through. */
 const ATTEMPTS = 40;
@@ -154,6 +164,7 @@ export function createPolicyStore(table: Table) {
             versionWrite(orgId, next, save.message, attribution),
             ...renameWrites(orgId, held, next),
             ...(save.place ? targetCheck(orgId, next) : []),
+            ...(held.active ? judgingWrites(orgId, attribution.at) : []),
             auditWrite(orgId, attribution, {
               action,
               target: { type: 'policy', id: held.id },
@@ -189,6 +200,7 @@ export function createPolicyStore(table: Table) {
           answer: next,
           writes: [
             replaceWrite(orgId, held, next),
+            ...judgingWrites(orgId, attribution.at),
             auditWrite(orgId, attribution, {
               action: active ? 'policy.activate' : 'policy.deactivate',
               target: { type: 'policy', id: held.id },
@@ -206,6 +218,7 @@ export function createPolicyStore(table: Table) {
         writes: [
           { Delete: { Key: policyKey(orgId, policyId), ...unchanged(held) }, otherwise: notApplied },
           { Delete: { Key: policyNameKey(orgId, held.name) } },
+          ...(held.active ? judgingWrites(orgId, attribution.at) : []),
           auditWrite(orgId, attribution, {
             action: 'policy.delete',
             target: { type: 'policy', id: held.id },
@@ -236,92 +249,5 @@ export function createPolicyStore(table: Table) {
       if (!item) throw notFound('policy version');
       return PolicyVersionRecord.parse(item);
     },
-  };
-}
-
-function notApplied(): NotApplied {
-  return new NotApplied();
-}
-
-function unchanged(held: PolicyRecord) {
-  return {
-    ConditionExpression: '#revision = :held',
-    ExpressionAttributeNames: { '#revision': 'revision' },
-    ExpressionAttributeValues: { ':held': held.revision },
-  };
-}
-
-function replaceWrite(orgId: string, held: PolicyRecord, next: PolicyRecord): Write {
-  return {
-    Put: { Item: { ...policyKey(orgId, next.id), ...next }, ...unchanged(held) },
-    otherwise: notApplied,
-  };
-}
-
-function versionWrite(
-  orgId: string,
-  { id, version, active, kind, scope, scope_target_id, code, updated_at }: PolicyRecord,
-  message: string | null,
-  attribution: Attribution,
-): Write {
-  const record: PolicyVersionRecord = {
-    version,
-    created_at: updated_at,
-    author: authorName(attribution.actor),
-    message,
-    active,
-    kind,
-    scope,
-    scope_target_id,
-    code,
-  };
-  return {
-    Put: {
-      Item: { ...policyVersionKey(orgId, id, version), ...record },
-      ConditionExpression: 'attribute_not_exists(pk)',
-    },
-    otherwise: notApplied,
-  };
-}
-
-function nameWrite(orgId: string, { id, name }: PolicyRecord): Write {
-  return {
-    Put: { Item: { ...policyNameKey(orgId, name), id }, ConditionExpression: 'attribute_not_exists(pk)' },
-    otherwise: () => new ServiceError('already_exists', `A policy with the name ${name} exists`),
-  };
-}
-
-/** A change of case alone keeps the key, which holds nothing but the id. */
-function renameWrites(orgId: string, held: PolicyRecord, next: PolicyRecord): Write[] {
-  const from = policyNameKey(orgId, held.name);
-  if (from.sk === policyNameKey(orgId, next.name).sk) return [];
-  return [{ Delete: { Key: from } }, nameWrite(orgId, next)];
-}
-
-/** What the scope names must be there when it is written. */
-function targetCheck(orgId: string, { scope, scope_target_id }: PolicyPlace): Write[] {
-  if (scope === 'organization' || scope_target_id === null) return [];
-  const Key = scope === 'project' ? projectKey(orgId, scope_target_id) : assetKey(orgId, scope_target_id);
-  return [
-    {
-      ConditionCheck: { Key, ConditionExpression: 'attribute_exists(pk)' },
-      otherwise: () => new UnknownReference('scope_target_id', scope),
-    },
-  ];
-}
-
-function fieldChanges(held: PolicyRecord, next: PolicyRecord) {
-  const changed = (['name', 'description'] as const).filter((field) => held[field] !== next[field]);
-  return Object.fromEntries(changed.map((field) => [field, { before: held[field], after: next[field] }]));
-}
-
-/** Scope and target together: what the target names is told by the scope. */
-function placeChanges(held: PolicyPlace | null, next: PolicyPlace) {
-  if (held?.scope === next.scope && held.scope_target_id === next.scope_target_id) return {};
-  return {
-    scope: { ...(held && { before: held.scope }), after: next.scope },
-    ...((held?.scope_target_id ?? next.scope_target_id) !== null && {
-      scope_target_id: { ...(held && { before: held.scope_target_id }), after: next.scope_target_id },
-    }),
   };
 }

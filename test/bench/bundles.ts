@@ -40,6 +40,7 @@ async function importTime(path: string, settings: readonly string[]): Promise<nu
 const EXAMPLES: Record<string, string> = {
   COUNTER_LANES: '8',
   POLICY_ASSETS_DIR: 'policy',
+  REEVALUATION_QUEUE_URL: 'https://queues.example.com/reevaluations',
   PUBLIC_URL: 'https://api.example.com',
   SCAN_QUEUE_URL: 'https://queue.example.com/scans',
   DELETION_QUEUE_URL: 'https://queue.example.com/deletions',

@@ -3,17 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { createGzip } from 'node:zlib';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { systemClock } from '#domain/clock.ts';
 import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import { ingestDependenciesOf } from '#shared/ingest/dependencies.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
 import { createReportBucket } from '#shared/report-bucket.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createImportStore } from '#store/imports.ts';
-import { createManifestStore } from '#store/manifests.ts';
-import { createRunStore, type RunRef } from '#store/runs.ts';
-import { createScanStore } from '#store/scans.ts';
+import type { RunRef } from '#store/runs.ts';
 import { createTable } from '#store/table.ts';
 import { sampleAsset, sampleFinding, testAttribution } from '#test/harness/samples.ts';
 
@@ -110,16 +107,7 @@ async function run({ ref, dynamodb, table: name, bucketUrl }: Job) {
       scanner: 'semgrep',
       format: 'findings',
     },
-    {
-      scans: createScanStore(table),
-      runs: createRunStore(table),
-      assets: createAssetStore(table, counters),
-      manifests: createManifestStore(table),
-      writes: createFindingWriteStore(table, counters),
-      bucket: createReportBucket(bucketUrl),
-      clock: systemClock,
-      readAutoResolve: async () => true,
-    },
+    ingestDependenciesOf(table, counters, { REPORT_BUCKET_URL: bucketUrl, POLICY_ASSETS_DIR: '' }),
   );
   const counts = await counters.readOrganization(ref.orgId);
   if (counts.size === 0) throw new Error('Nothing was ingested');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { DeletionRequested } from '#events/deletions.ts';
 import { ExportRequested } from '#events/exports.ts';
 import * as pipeline from '#events/pipeline.ts';
+import { ReevaluationRequested } from '#events/reevaluations.ts';
 import { ObjectsCreated } from '#events/uploads.ts';
 
 const FOLDER = new URL('../../events/samples/', import.meta.url);
@@ -16,12 +17,13 @@ const SCHEMAS = {
   'export-requested.json': ExportRequested,
   'objects-created.json': ObjectsCreated,
   'deletion-requested.json': DeletionRequested,
+  'reevaluation-requested.json': ReevaluationRequested,
 };
 
 describe('samples of what travels', () => {
   it('exist for each schema', () => {
     expect(readdirSync(FOLDER).sort()).toEqual(Object.keys(SCHEMAS).sort());
-    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 3);
+    expect(Object.values(SCHEMAS)).toHaveLength(Object.keys(pipeline).length + 4);
   });
 
   it.each(Object.entries(SCHEMAS))('%s is what its schema says, to the field', (file, schema) => {

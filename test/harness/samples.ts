@@ -64,6 +64,7 @@ export function sampleFinding(
     revision: 1,
     reported: true,
     status_set_by: 'scanner',
+    status_without_policy: null,
     first_seen_scan_id: randomUUID(),
     last_seen_scan_id: randomUUID(),
     resolved_by_scan_id: null,

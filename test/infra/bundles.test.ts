@@ -57,6 +57,7 @@ describe('bundles', () => {
         TABLE_NAME: 'x',
         COUNTER_LANES: '1',
         POLICY_ASSETS_DIR: POLICY_FOLDER,
+        REEVALUATION_QUEUE_URL: 'http://127.0.0.1:9/queue',
       },
     });
     expect(JSON.parse(stdout)).toMatchObject({ decision: 'accept' });

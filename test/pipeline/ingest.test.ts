@@ -3,16 +3,12 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import { totalOf } from '#domain/cells.ts';
+import { ingestDependenciesOf } from '#shared/ingest/dependencies.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
-import { createReportBucket } from '#shared/report-bucket.ts';
-import { type AssetRecord, createAssetStore } from '#store/assets.ts';
+import type { AssetRecord } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import { createFindingWriteStore } from '#store/finding-writes.ts';
-import { createFindingStore } from '#store/findings.ts';
-import { createManifestStore } from '#store/manifests.ts';
 import { createProjectStore } from '#store/projects.ts';
-import { createRunStore, type RunRef } from '#store/runs.ts';
-import { createScanStore } from '#store/scans.ts';
+import type { RunRef } from '#store/runs.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
@@ -21,15 +17,13 @@ const { table, requestsOf } = countedTable();
 const counters = createCounterStore(table, 1);
 const clock = { at: Date.now(), now: () => clock.at };
 const stores = {
-  scans: createScanStore(table),
-  runs: createRunStore(table),
-  assets: createAssetStore(table, counters),
-  manifests: createManifestStore(table),
-  writes: createFindingWriteStore(table, counters),
-  readAutoResolve: async () => true,
+  ...ingestDependenciesOf(table, counters, {
+    REPORT_BUCKET_URL: inject('service').bucketUrl,
+    POLICY_ASSETS_DIR: '',
+  }),
   clock,
 };
-const findings = createFindingStore(table, counters);
+const findings = stores.findings;
 
 let org: TestOrganization;
 let asset: AssetRecord;
@@ -86,20 +80,13 @@ async function reportedRun(content: unknown, defaultBranch = true): Promise<RunR
     },
   ]);
   const body = gzipSync(JSON.stringify(content));
-  const { url, headers } = await bucket.presignUpload(
+  const { url, headers } = await stores.bucket.presignUpload(
     { ...ref, scanner: 'gitleaks', format: 'native' },
     body.length,
   );
   expect((await fetch(url, { method: 'PUT', headers, body })).status).toBe(200);
   await stores.runs.scannerReported(ref, 'gitleaks', 0, clock.at);
   return ref;
-}
-
-const bucket = createTestBucket();
-
-function createTestBucket() {
-  const { bucketUrl } = inject('service');
-  return createReportBucket(bucketUrl);
 }
 
 const ingest = (ref: RunRef) =>
@@ -112,7 +99,7 @@ const ingest = (ref: RunRef) =>
       scanner: 'gitleaks',
       format: 'native',
     },
-    { ...stores, bucket },
+    stores,
   );
 
 async function ingested(content: unknown) {
@@ -178,7 +165,7 @@ describe('ingest', () => {
       scanner: 'gitleaks' as const,
       format: 'native' as const,
     };
-    await expect(ingestReport(step, { ...stores, writes: failing, bucket })).rejects.toThrow('cut off');
+    await expect(ingestReport(step, { ...stores, writes: failing })).rejects.toThrow('cut off');
     expect(await counted()).toBe(92);
     await ingest(ref);
     await ingest(ref);

@@ -57,6 +57,8 @@ beforeEach(async () => {
     },
     listPendingDeletions: async () => [],
     deletions: { send: async () => {} },
+    reevaluations: { listIdle: async () => [] },
+    reevaluationRequests: { send: async () => {} },
     manifests: createManifestStore(table),
     importRequests: { send: async ({ scan_id }) => void sent.imports.push(scan_id) },
     executions: {

@@ -56,7 +56,7 @@ describe('contention of the real store', () => {
     const now = await store.changeAll(
       scope,
       records,
-      (held) => withStatus(held, 'resolved', 'scanner', Date.now()),
+      async (held) => held.map((one) => withStatus(one, 'resolved', 'scanner', Date.now())),
       new Set(),
     );
     expect(now.every(({ status }) => status === 'resolved')).toBe(true);
