@@ -7,6 +7,7 @@ import { handleBatch } from '#shared/sqs-batch.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
+import { createJudgedOrganizationStore } from '#store/judged-organizations.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createReevaluationStore } from '#store/reevaluations.ts';
 import { createScanStore } from '#store/scans.ts';
@@ -21,6 +22,7 @@ const dependencies = {
   assets: createAssetStore(table, counters),
   manifests: createManifestStore(table),
   scans: createScanStore(table),
+  judged: createJudgedOrganizationStore(table),
   writes: createFindingWriteStore(table, counters),
   requests: createQueue<ReevaluationRequested>(config.REEVALUATION_QUEUE_URL),
   ...judgeDependencies(table, counters, config.POLICY_ASSETS_DIR),

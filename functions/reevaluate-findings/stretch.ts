@@ -6,6 +6,7 @@ import { createJudge, type JudgeDependencies } from '#shared/judging/judge.ts';
 import { judgedChange } from '#shared/judging/judged-change.ts';
 import { type AssetRecord, type AssetStore, assetPlaceCheck, countedPlace } from '#store/assets.ts';
 import type { FindingWriteStore } from '#store/finding-writes.ts';
+import type { JudgedOrganizationStore } from '#store/judged-organizations.ts';
 import type { ManifestHead, ManifestStore } from '#store/manifests.ts';
 import type { PolicyStore } from '#store/policies.ts';
 import type { PolicyCodeStore } from '#store/policy-code.ts';
@@ -19,6 +20,7 @@ export interface StretchDependencies extends JudgeDependencies {
   readonly assets: Pick<AssetStore, 'get' | 'listEntries'>;
   readonly manifests: Pick<ManifestStore, 'readHeads' | 'readEntries' | 'listRevisits'>;
   readonly scans: Pick<ScanStore, 'get'>;
+  readonly judged: Pick<JudgedOrganizationStore, 'has'>;
   readonly writes: Pick<FindingWriteStore, 'readExisting' | 'changeAll'>;
 }
 
@@ -36,6 +38,7 @@ export type Outcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'more' | 'busy'; readonly cursor: ReevaluationCursor | null };
 
+const LAST_SCANNER = SCANNERS[3];
 /** Findings judged together. */
 const BATCH = 500;
 
@@ -44,6 +47,8 @@ export async function goOn(stretch: Stretch, dependencies: StretchDependencies):
   const { orgId, assetId } = stretch.ref;
   const asked = new AskedPolicies('change', dependencies.clock.now());
   const active = await readActivePolicies(orgId, dependencies);
+  // Where no policy judges, none has left anything either, unless one was active not long ago.
+  if (active.length === 0 && !(await dependencies.judged.has(orgId))) return { kind: 'done' };
   const assetIds = assetId
     ? [assetId]
     : (await dependencies.assets.listEntries(orgId)).map(({ id }) => id).sort();
@@ -53,12 +58,18 @@ export async function goOn(stretch: Stretch, dependencies: StretchDependencies):
     for (const id of assetIds.filter((one) => one >= from)) {
       const outcome = await throughAsset(id, { ...stretch, cursor }, active, asked, dependencies);
       if (outcome.kind !== 'done') return outcome;
-      cursor = null;
+      cursor = endOf(id);
+      if (!stretch.keepGoing()) return { kind: 'more', cursor };
     }
     return { kind: 'done' };
   } finally {
     await asked.record(orgId, dependencies);
   }
+}
+
+/** Past every finding of an asset. */
+function endOf(assetId: string): ReevaluationCursor {
+  return { asset_id: assetId, scanner: LAST_SCANNER, finding_id: '~' };
 }
 
 async function throughAsset(
@@ -120,8 +131,9 @@ async function throughScanner(
   };
   let reached = cursor;
   try {
-    for (const batch of chunksOf(ids, BATCH)) {
-      if (!keepGoing()) return { kind: 'more', cursor: reached };
+    for (const [index, batch] of chunksOf(ids, BATCH).entries()) {
+      // The first of them always: each turn gets somewhere.
+      if (index > 0 && !keepGoing()) return { kind: 'more', cursor: reached };
       const held = await writes.readExisting(orgId, batch);
       const marked = new Set(held.filter(needsRevisit).map(({ id }) => id));
       await writes.changeAll(scope, held, await judgedChange(judge, held, (one) => one), marked);

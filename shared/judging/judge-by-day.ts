@@ -9,6 +9,8 @@ import type { PolicyStore } from '#store/policies.ts';
 import type { PolicyCodeStore } from '#store/policy-code.ts';
 import type { ReevaluationStore } from '#store/reevaluations.ts';
 
+const DAY = 24 * 3600 * 1000;
+
 export interface DailyJudgingDependencies {
   readonly judged: JudgedOrganizationStore;
   readonly policies: Pick<PolicyStore, 'listActive'>;
@@ -42,7 +44,8 @@ async function requestWhereNeeded(
   const { orgId } = organization;
   const active = await policies.listActive(orgId);
   if (active.length === 0) {
-    await judged.forget(organization);
+    // What was deactivated just now may still be undone in its findings.
+    if (clock.now() - Date.parse(organization.since) > DAY) await judged.forget(organization);
     return false;
   }
   const sources = await policyCode.readSources(

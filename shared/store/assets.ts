@@ -16,6 +16,7 @@ import {
   foldName,
 } from './keys.ts';
 import { countWrite, type ProjectRecord } from './projects.ts';
+import { reevaluationWrite } from './reevaluations.ts';
 import type { Table, Write } from './table.ts';
 
 const AssetRecord = z.object({
@@ -176,6 +177,8 @@ export function createAssetStore(table: Table, counters: CounterStore) {
         ...movePlaceWrites(orgId, held, next),
         unchangedPut(orgId, held, next),
         { Put: { Item: entryItem(orgId, next) } },
+        // Policies see it; the sweep takes it up.
+        reevaluationWrite({ orgId, assetId: held.id }, attribution.at),
         auditWrite(orgId, attribution, {
           action: 'asset.update',
           target: { type: 'asset', id: held.id },
@@ -212,6 +215,8 @@ export function createAssetStore(table: Table, counters: CounterStore) {
         ...[...after.difference(before)].map((id) => countWrite(orgId, id, 'asset_count', 1)),
         ...counters.moveWrites(orgId, countedPlace(held), countedPlace(next), counts),
         counters.unchangedCheck(orgId, held.id, version),
+        // Other policies may judge it from now on; the sweep takes it up.
+        reevaluationWrite({ orgId, assetId: held.id }, attribution.at),
         auditWrite(orgId, attribution, {
           action: next.project_id === null ? 'asset.unassign' : 'asset.assign',
           target: { type: 'asset', id: held.id },

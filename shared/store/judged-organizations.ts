@@ -27,6 +27,10 @@ export function createJudgedOrganizationStore(table: Table) {
       });
     },
 
+    async has(orgId: string): Promise<boolean> {
+      return (await table.get(judgedOrganizationKey(orgId))) !== null;
+    },
+
     /** Forgets one that has no active policy any more, unless one was activated since it was read. */
     async forget({ orgId, since }: JudgedOrganization): Promise<void> {
       await table.transact([
