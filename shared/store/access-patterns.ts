@@ -247,6 +247,18 @@ export const ACCESS_PATTERNS = {
     key: 'DELETIONS / o#part',
     requests: 1,
   },
+  pendingReevaluations: {
+    question: 're-evaluations of all organizations that have not ended (sweep)',
+    index: 'table',
+    key: 'REEVALUATIONS / o#a',
+    requests: 1,
+  },
+  judgedOrganizations: {
+    question: 'organizations that have had an active policy (daily)',
+    index: 'table',
+    key: 'JUDGEDORGS / o',
+    requests: 1,
+  },
   branchFindings: {
     question: 'what a scan of another branch found',
     index: 'table',

@@ -86,6 +86,7 @@ async function fill(org: TestOrganization): Promise<void> {
     },
   });
   await org.client.call(policies.operations.evaluatePolicy, { body: { policy_id: policy.id, input: {} } });
+  await org.client.call(policies.operations.activatePolicy, { params: { policy_id: policy.id } });
   const assetId = await addRepository(org, pathToFileURL(repository.path).href);
   await org.client.call(projects.operations.assignProjectAssets, {
     params: { project_id: sub.id },

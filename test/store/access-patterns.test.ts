@@ -10,14 +10,17 @@ import { createCredentialStore } from '#store/credentials.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
+import { createJudgedOrganizationStore } from '#store/judged-organizations.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { createPolicyStore } from '#store/policies.ts';
 import { codeOf, createPolicyCodeStore } from '#store/policy-code.ts';
 import { createPolicyRunStore } from '#store/policy-runs.ts';
+import { judgingWrites } from '#store/policy-writes.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
+import { createReevaluationStore } from '#store/reevaluations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createSessionStore } from '#store/sessions.ts';
@@ -38,6 +41,8 @@ const stores = {
   policies: createPolicyStore(table),
   policyCode: createPolicyCodeStore(table),
   policyRuns: createPolicyRunStore(table),
+  reevaluations: createReevaluationStore(table),
+  judged: createJudgedOrganizationStore(table),
   scans: createScanStore(table),
   runs: createRunStore(table),
   findings: createFindingStore(table, counters),
@@ -117,6 +122,7 @@ beforeAll(async () => {
     testAttribution(),
   );
   await stores.policyRuns.record(orgId, policyRun);
+  await table.transact(judgingWrites(orgId, Date.now()));
   ids.scan = randomUUID();
   await stores.scans.create(
     orgId,
@@ -328,6 +334,14 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
   pendingDeletions: {
     ask: () => listPendingDeletions(table),
     expected: () => expect.any(Array),
+  },
+  pendingReevaluations: {
+    ask: () => stores.reevaluations.listIdle(Date.now()),
+    expected: () => expect.arrayContaining([{ orgId: org.orgId, assetId: null }]),
+  },
+  judgedOrganizations: {
+    ask: () => stores.judged.list(),
+    expected: () => expect.arrayContaining([expect.objectContaining({ orgId: org.orgId })]),
   },
   branchFindings: {
     ask: () => stores.findings.listBranchFindings(org.orgId, ids.scan),
