@@ -59,7 +59,9 @@ export async function authorize(
   } catch (error) {
     // A gateway's own 500 could carry neither our envelope nor our headers.
     logError('authorizer failed', error, { path: request.path });
-    return { refusal: 'service_unavailable' };
+    // Whose pool it would be is not known: it is the address's, so that this answer too has its headers.
+    const { rate } = await count(request, null, dependencies);
+    return { refusal: 'service_unavailable', ...(rate && { rate: JSON.stringify(rate) }) };
   }
 }
 

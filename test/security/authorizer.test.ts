@@ -10,6 +10,7 @@ import { createOrganizationStore } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createSessionStore } from '#store/sessions.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
+import { faultyTable } from '#test/harness/faulty-table.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { testAttribution } from '#test/harness/samples.ts';
 
@@ -153,5 +154,20 @@ describe('how often', () => {
       limit: 600,
       remaining: 599,
     });
+  });
+
+  it('counts also where the credentials can’t be read', async () => {
+    const fault = Object.assign(new Error('down'), { name: 'InternalServerError' });
+    const faulty = faultyTable(({ command }) => (command === 'UpdateItemCommand' ? undefined : fault));
+    const broken = { ...dependencies, credentials: createCredentialStore(faulty) };
+    for (const headers of [
+      { 'x-api-key': key },
+      { authorization: `Bearer ${await tokens.signAccess(session)}` },
+    ]) {
+      const request = { method: 'GET', path: '/api/projects', ip: '192.0.2.77', headers };
+      const { refusal, rate = '{}' } = await authorize(request, broken);
+      expect(refusal).toBe('service_unavailable');
+      expect(JSON.parse(rate)).toMatchObject({ limit: 600 });
+    }
   });
 });
