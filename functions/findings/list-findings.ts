@@ -1,10 +1,12 @@
 import type * as z from 'zod';
 import type { findings as contract } from '#contract/operations/findings.ts';
+import { cellKey } from '#domain/cells.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { SEVERITIES, type Severity } from '#domain/vocabulary.ts';
 import { pageOf } from '#http/paging.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import {
+  bySort,
   decodeCursor,
   encodeCursor,
   type FindingFilter,
@@ -13,6 +15,7 @@ import {
   type Position,
   sortFindings,
 } from '#store/finding-order.ts';
+import type { FindingRecord } from '#store/finding-record.ts';
 import type { FindingDependencies } from './dependencies.ts';
 
 export interface Selection {
@@ -106,16 +109,33 @@ export async function listBatch(
   orgId: string,
   ids: readonly string[],
   filter: FindingFilter,
-  { sort, page, per_page }: ListQuery,
+  { sort, page, per_page, cursor }: ListQuery,
   { findings, clock }: FindingDependencies,
 ): Promise<FindingList> {
+  const after = cursor === undefined ? null : readCursor(sort, cursor);
   const held = await findings.getMany(orgId, ids);
-  const matching = held.filter((record) => matchesFilter(record, filter));
-  const { slice, pagination } = pageOf(sortFindings(matching, sort), page, per_page);
+  const { records, context } = await findings.readContext(orgId, held);
+  const matching = sortFindings(
+    records.filter((record) => matchesFilter(record, filter)),
+    sort,
+  );
+  const rest = after ? matching.filter((record) => bySort(sort)(after, positionOf(record)) < 0) : matching;
+  const { slice } = pageOf(rest, after ? 1 : page, per_page);
+  const last = slice.at(-1);
+  const more = last !== undefined && last !== rest.at(-1);
   return {
-    data: presentFindings(await findings.readContext(orgId, slice), clock.now()),
-    pagination: { ...pagination, next_cursor: null },
+    data: presentFindings({ records: slice, context }, clock.now()),
+    pagination: {
+      page,
+      per_page,
+      total: matching.length,
+      next_cursor: more ? encodeCursor(sort, positionOf(last)) : null,
+    },
   };
+}
+
+function positionOf(record: FindingRecord): Position {
+  return { id: record.id, cell: cellKey(record), createdAt: record.created_at };
 }
 
 /** @throws ServiceError of the code: a parameter's, or (where it came in a body) a field's */

@@ -144,6 +144,8 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
       return formatMessage(issue);
     case 'invalid_union':
       return unionMessage(issue, value);
+    case 'unrecognized_keys':
+      return `has no field ${issue.keys.join(', ')}`;
     default:
       return issue.message;
   }
@@ -175,6 +177,7 @@ function formatMessage(issue: z.core.$ZodIssueInvalidStringFormat): string {
  * Where a field tells them apart, its values are what is allowed.
  */
 function unionMessage(issue: z.core.$ZodIssueInvalidUnion, value: unknown): string {
+  if (issue.message.startsWith('must')) return issue.message;
   if ('options' in issue && issue.options) return `must be one of ${issue.options.map(String).join(', ')}`;
   const branches = issue.errors.flat();
   const telling = branches.find((branch) => branch.code !== 'invalid_type') ?? branches[0];

@@ -196,8 +196,8 @@ export const ACCESS_PATTERNS = {
   findingsOfCve: {
     question: 'findings of a CVE',
     index: 'gsi3',
-    key: 'ORG#o#CVE#cve / cell#created#f#a#cve',
-    requests: 1,
+    key: 'ORG#o#CVE#cve / cell#created#f#a#cve, beside ORG#o / DELETINGASSETS',
+    requests: 2,
   },
   countsOfOrganization: {
     question: 'counts of an organization by cell',

@@ -30,6 +30,12 @@ export function createCounterStore(table: Table, lanes: number) {
       return sum(await table.batchGet(lanesOf(orgCountersPartition(orgId))));
     },
 
+    /** The same, with another item of the organization in the same request. */
+    async readOrganizationWith(orgId: string, also: Key): Promise<{ counts: CellCounts; item: Item | null }> {
+      const items = await table.batchGet([also, ...lanesOf(orgCountersPartition(orgId))]);
+      return { counts: sum(items.slice(1)), item: items[0] ?? null };
+    },
+
     /** In the order of the ids; one request for each 100 lanes. A project's counts include its sub-projects'. */
     async readProjects(orgId: string, projectIds: readonly string[]): Promise<CellCounts[]> {
       const items = await table.batchGet(

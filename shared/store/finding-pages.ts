@@ -1,6 +1,7 @@
 import { type CellCounts, parseCell } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import type { CounterStore } from './counters.ts';
+import { type DeletingAssets, parseDeletingAssets } from './deleting-assets.ts';
 import {
   bySort,
   createdRange,
@@ -10,7 +11,12 @@ import {
   type Position,
   wasCreatedInRange,
 } from './finding-order.ts';
-import { assetFindingsPartition, cveFindingsPartition, findingsPartition } from './keys.ts';
+import {
+  assetFindingsPartition,
+  cveFindingsPartition,
+  deletingAssetsKey,
+  findingsPartition,
+} from './keys.ts';
 import type { Item, Table } from './table.ts';
 
 /** A finding of a page, with what its index told of it: that is read with it in one request. */
@@ -45,32 +51,37 @@ interface Source {
 
 /** Pages of findings, told by counters and indexes: never by reading what is not on them. */
 export function createFindingPages(table: Table, counters: CounterStore) {
-  /** The organization's cells that match, with their exact counts. */
-  async function organizationSources(orgId: string, filter: FindingFilter): Promise<Source[]> {
-    const counts = await counters.readOrganization(orgId);
-    return sourcesIn('gsi1', findingsPartition(orgId), counts, filter);
+  /** The organization's cells that match, with their exact counts; and what of their keys counts no more. */
+  async function organizationSources(orgId: string, filter: FindingFilter) {
+    const { counts, item } = await counters.readOrganizationWith(orgId, deletingAssetsKey(orgId));
+    const deleting = parseDeletingAssets(item);
+    return { sources: sourcesIn('gsi1', findingsPartition(orgId), counts, filter), deleting };
   }
 
   /** The same of each asset that the filter names; of many, the organization's beside them. */
   async function assetSources(orgId: string, assetIds: readonly string[], filter: FindingFilter) {
-    const [all, whole] = await Promise.all([
+    const [all, organization] = await Promise.all([
       counters.readAssets(orgId, assetIds),
-      assetIds.length > 1 ? organizationSources(orgId, filter) : [],
+      assetIds.length > 1 ? organizationSources(orgId, filter) : null,
     ]);
     const own = assetIds.flatMap((assetId, index) =>
       sourcesIn('gsi2', assetFindingsPartition(orgId, assetId), all[index] ?? new Map(), filter),
     );
-    return { own, whole };
+    return { own, whole: organization?.sources ?? [], deleting: NONE };
   }
 
   /** Counters can't tell of times: where these are bounded, the index counts keys between its two ends. */
-  async function countExactly(sources: readonly Source[]): Promise<Source[]> {
+  async function countExactly(sources: readonly Source[], deleting: DeletingAssets): Promise<Source[]> {
+    const count = async (source: Source) =>
+      deleting.size === 0
+        ? table.count(rangeQuery(source))
+        : (await readWhere(source, isLeft(deleting), true, Number.POSITIVE_INFINITY)).length;
     const counted = await Promise.all(
       sources.map(async (source) =>
-        isWholeCell(source) ? source : { ...source, count: await table.count(rangeQuery(source)) },
+        isWholeCell(source) ? source : { ...source, count: await count(source) },
       ),
     );
-    return counted.filter(({ count }) => count > 0);
+    return counted.filter((source) => source.count > 0);
   }
 
   /** Findings of a source in order of creation. */
@@ -78,7 +89,10 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     source: Source,
     newestFirst: boolean,
     { skip, take }: { skip: number; take: number },
+    deleting: DeletingAssets,
   ): Promise<Placed[]> {
+    if (deleting.size > 0)
+      return (await readWhere(source, isLeft(deleting), newestFirst, skip + take)).slice(skip, skip + take);
     const query = { ...rangeQuery(source), ScanIndexForward: !newestFirst };
     // What is skipped is counted, which is a third of the work of reading it.
     const start = skip > 0 ? await table.skip(query, skip) : undefined;
@@ -95,13 +109,14 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     group: readonly Source[],
     sort: FindingSort,
     { skip, take }: { skip: number; take: number },
+    deleting: DeletingAssets,
   ): Promise<Placed[]> {
     const newestFirst = sort !== 'created_at';
     const [only] = group;
-    if (only && group.length === 1) return readSource(only, newestFirst, { skip, take });
+    if (only && group.length === 1) return readSource(only, newestFirst, { skip, take }, deleting);
     const lists = await Promise.all(
       group.map((source) =>
-        readSource(source, newestFirst, { skip: 0, take: Math.min(skip + take, source.count) }),
+        readSource(source, newestFirst, { skip: 0, take: Math.min(skip + take, source.count) }, deleting),
       ),
     );
     return lists
@@ -110,10 +125,10 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       .slice(skip, skip + take);
   }
 
-  /** The first findings of a source that are of these assets, passing those of others. */
-  async function readOfAssets(
+  /** The first findings of a source that are wanted, passing the others. */
+  async function readWhere(
     source: Source,
-    assets: ReadonlySet<string>,
+    isWanted: (place: Placed) => boolean,
     newestFirst: boolean,
     wanted: number,
   ): Promise<Placed[]> {
@@ -123,15 +138,14 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       const page = await table.queryPage({
         ...rangeQuery(source),
         ScanIndexForward: !newestFirst,
-        ProjectionExpression: 'gsi1sk',
+        ProjectionExpression: `${source.index}sk`,
         ExclusiveStartKey: next,
         Limit: 1000,
       });
-      found.push(
-        ...page.items
-          .map((item) => placedAt(String(item.gsi1sk)))
-          .filter(({ assetId }) => assets.has(assetId)),
-      );
+      for (const item of page.items) {
+        const place = placedAt(String(item[`${source.index}sk`]));
+        if (isWanted(place)) found.push(place);
+      }
       next = page.next;
     } while (next && found.length < wanted);
     return found;
@@ -159,7 +173,9 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     );
     if (((skip + take) * size(passing)) / size(group) > MAX_PASSED) return null;
     const lists = await Promise.all(
-      passing.map((source) => readOfAssets(source, assets, sort !== 'created_at', skip + take)),
+      passing.map((source) =>
+        readWhere(source, ({ assetId }) => assets.has(assetId), sort !== 'created_at', skip + take),
+      ),
     );
     return lists
       .flat()
@@ -168,11 +184,15 @@ export function createFindingPages(table: Table, counters: CounterStore) {
   }
 
   async function listByIndex(orgId: string, filter: FindingFilter, sort: FindingSort, window: Window) {
-    const { own, whole } = filter.assetIds
+    const { own, whole, deleting } = filter.assetIds
       ? await assetSources(orgId, filter.assetIds, filter)
-      : { own: await organizationSources(orgId, filter), whole: [] };
+      : await organizationSources(orgId, filter).then(({ sources, deleting }) => ({
+          own: sources,
+          whole: [],
+          deleting,
+        }));
     const assets = new Set(filter.assetIds);
-    const sources = await countExactly(own);
+    const sources = await countExactly(own, deleting);
     const total = sources.reduce((sum, { count }) => sum + count, 0);
     const groups = groupsOf(sources, sort).map((group) => remainder(group, sort, window.after));
     const page: Placed[] = [];
@@ -186,7 +206,7 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       }
       const part = { ...window, skip: toSkip, take: window.take - page.length };
       const through = await readThrough(whole, group, assets, sort, part);
-      page.push(...(through ?? (await readGroup(group, sort, part))));
+      page.push(...(through ?? (await readGroup(group, sort, part, deleting))));
       toSkip = 0;
       if (page.length >= window.take) break;
     }
@@ -201,11 +221,15 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     sort: FindingSort,
     { skip, take, after }: Window,
   ) {
-    const items = await table.queryAll({
-      IndexName: 'gsi3',
-      KeyConditionExpression: 'gsi3pk = :partition',
-      ExpressionAttributeValues: { ':partition': cveFindingsPartition(orgId, cveId) },
-    });
+    const [items, deletingItem] = await Promise.all([
+      table.queryAll({
+        IndexName: 'gsi3',
+        KeyConditionExpression: 'gsi3pk = :partition',
+        ExpressionAttributeValues: { ':partition': cveFindingsPartition(orgId, cveId) },
+      }),
+      table.get(deletingAssetsKey(orgId)),
+    ]);
+    const isKept = isLeft(parseDeletingAssets(deletingItem));
     const assets = filter.assetIds && new Set(filter.assetIds);
     const matching = items
       .map((item) => ({ ...placedAt(String(item.gsi3sk)), cveId }))
@@ -213,7 +237,7 @@ export function createFindingPages(table: Table, counters: CounterStore) {
         const parsed = parseCell(cell);
         return matchesCell(parsed, filter) && wasCreatedInRange(parsed, createdAt, filter);
       })
-      .filter(({ assetId }) => !assets || assets.has(assetId))
+      .filter((place) => isKept(place) && (!assets || assets.has(place.assetId)))
       .sort(bySort(sort));
     const rest = after ? matching.filter((one) => bySort(sort)(after, one) < 0) : matching;
     return { placed: rest.slice(skip, skip + take), total: matching.length };
@@ -233,6 +257,12 @@ export function createFindingPages(table: Table, counters: CounterStore) {
         : listByCve(orgId, filter.cveId, filter, sort, window);
     },
   };
+}
+
+const NONE: DeletingAssets = new Set();
+
+function isLeft(deleting: DeletingAssets) {
+  return ({ assetId }: Placed) => !deleting.has(assetId);
 }
 
 function sourcesIn(

@@ -152,6 +152,11 @@ export const runKey = (orgId: string, scanId: string, assetId: string): Key => (
   sk: assetId,
 });
 export const runsPartition = (orgId: string, scanId: string): string => `${org(orgId)}#RUNS#${scanId}`;
+/** Says that the scan was deleted, and its runs are going; sorts after each of them, so that it is the last to go. */
+export const deletedRunsKey = (orgId: string, scanId: string): Key => ({
+  pk: runsPartition(orgId, scanId),
+  sk: '~DELETED',
+});
 /** Which scan and asset a run id stands for: what the runner's claim is traded by. */
 export const runRefKey = (orgId: string, runId: string): Key => ({ pk: `${org(orgId)}#RUNREFS`, sk: runId });
 export const waitingRunKey = (orgId: string, runId: string): Key => ({
@@ -235,6 +240,9 @@ export const reevaluationKey = (orgId: string, assetId: string | null): Key => (
 /** Organizations that have had an active policy: whom the daily feeds may concern. */
 export const JUDGED_ORGANIZATIONS = 'JUDGEDORGS';
 export const judgedOrganizationKey = (orgId: string): Key => ({ pk: JUDGED_ORGANIZATIONS, sk: orgId });
+
+/** Assets of an organization whose findings are still being deleted: lists leave them out. */
+export const deletingAssetsKey = (orgId: string): Key => ({ pk: org(orgId), sk: 'DELETINGASSETS' });
 
 /** Deletions that were accepted and have not ended, over all organizations. */
 export const DELETIONS = 'DELETIONS';

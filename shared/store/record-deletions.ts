@@ -6,12 +6,15 @@ import { SCANNERS } from '#domain/vocabulary.ts';
 import { type AssetStore, assetRemovalWrites, countedPlace } from './assets.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
+import { deletingAssetWrite, forgetDeletingAsset } from './deleting-assets.ts';
 import { suppressionEndsOf } from './finding-purge.ts';
 import {
   assetFindingsPartition,
   branchFindingsPartition,
+  deletedRunsKey,
   deletionKey,
   manifestKey,
+  reevaluationKey,
   runRefKey,
   runsPartition,
   scanKey,
@@ -43,7 +46,8 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
     return (
       (await purging.empty(branchFindingsPartition(orgId, scanId), keepGoing)) &&
       (await purging.eachPage(runs, keepGoing, async (items) => {
-        const refs = items.map((item) => runRefKey(orgId, z.string().parse(item.id)));
+        const runIds = items.map((item) => item.id).filter((id) => typeof id === 'string');
+        const refs = runIds.map((id) => runRefKey(orgId, id));
         await table.deleteAll([...refs, ...items.map(keyOf)]);
       }))
     );
@@ -95,6 +99,8 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
           await table.transact([
             ...assetRemovalWrites(orgId, asset),
             ...counters.removeAssetWrites(orgId, countedPlace(asset), counts, version),
+            deletingAssetWrite(orgId, assetId),
+            { Delete: { Key: reevaluationKey(orgId, assetId) } },
             {
               Put: {
                 Item: {
@@ -144,7 +150,9 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
         if (!(await purging.empty(pk, keepGoing))) return 'more';
       await table.deleteAll(SCANNERS.map((scanner) => manifestKey(orgId, assetId, scanner)));
       if (own.some(({ running }) => running)) return 'later';
-      return confirmEmpty(orgId, `asset#${assetId}`, now);
+      const confirmed = await confirmEmpty(orgId, `asset#${assetId}`, now);
+      if (confirmed === 'done') await forgetDeletingAsset(table, orgId, assetId);
+      return confirmed;
     },
 
     /** Takes a scan that has ended away from now on. @throws ServiceError conflict, not_found */
@@ -156,6 +164,7 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
           Delete: { Key: scanKey(orgId, scan.id), ConditionExpression: 'attribute_exists(pk)' },
           otherwise: () => notFound('scan'),
         },
+        { Put: { Item: deletedRunsKey(orgId, scan.id) } },
         {
           Put: {
             Item: { ...deletionKey(orgId, `scan#${scan.id}`), kind: 'scan', org_id: orgId, scan_id: scan.id },

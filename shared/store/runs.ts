@@ -4,6 +4,7 @@ import { timestamp } from '#domain/clock.ts';
 import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
 import {
   capacityKey,
+  deletedRunsKey,
   runKey,
   runRefKey,
   runsPartition,
@@ -114,13 +115,14 @@ export function createRunStore(table: Table) {
   return {
     get,
 
-    /** Runs of a scan by asset; all of them, for planning and ending it. */
+    /** Runs of a scan by asset; all of them, for planning and ending it. Of a deleted one there are none. */
     async listAll(orgId: string, scanId: string): Promise<RunRecord[]> {
       const items = await table.queryAll({
         KeyConditionExpression: 'pk = :partition',
         ExpressionAttributeValues: { ':partition': runsPartition(orgId, scanId) },
         ConsistentRead: true,
       });
+      if (items.at(-1)?.sk === deletedRunsKey(orgId, scanId).sk) return [];
       return items.map((item) => RunRecord.parse(item));
     },
 
@@ -307,6 +309,20 @@ export function createRunStore(table: Table) {
 
     scannerIngested: (ref: RunRef, scanner: Scanner, result: NonNullable<ScannerState['result']>) =>
       setState(ref, scanner, { status: 'completed', result }, ['reported']),
+
+    /** What the scanner found was taken, and there may be more that it did not tell. */
+    scannerIncomplete: (
+      ref: RunRef,
+      scanner: Scanner,
+      reason: string,
+      result: NonNullable<ScannerState['result']>,
+      at: number,
+    ) => {
+      const error = { code: 'report_incomplete', message: reason };
+      return setState(ref, scanner, { status: 'failed', error, result, finished_at: timestamp(at) }, [
+        'reported',
+      ]);
+    },
 
     /**
      * Ends a run together with its scan's countdown, and gives back its scanner processes. False

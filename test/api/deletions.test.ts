@@ -8,8 +8,9 @@ import { scans } from '#contract/operations/scans.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import { assetFindingsPartition, deletionKey } from '#store/keys.ts';
+import { assetFindingsPartition, deletingAssetsKey, deletionKey } from '#store/keys.ts';
 import { createRecordDeletions } from '#store/record-deletions.ts';
+import { createScanStore } from '#store/scans.ts';
 import { seedFindings } from '#test/harness/findings.ts';
 import { request } from '#test/harness/http.ts';
 import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
@@ -128,7 +129,84 @@ describe('deleting an asset', () => {
   });
 });
 
+describe('lists while an asset is being deleted', () => {
+  it('have whole pages, exact totals and nothing of it, however they are asked', async () => {
+    const own = await createTestOrganization();
+    const cve_id = 'CVE-2026-7777';
+    const change = (nth: number) => ({
+      cve_id,
+      severity: nth % 2 === 0 ? ('high' as const) : ('low' as const),
+      created_at: new Date(Date.UTC(2026, 0, 1, 0, nth)).toISOString(),
+    });
+    const numbers = Array.from({ length: 60 }, (_, nth) => nth);
+    const stay = await seedFindings(
+      own,
+      numbers.map((nth) => change(nth * 2)),
+    );
+    const go = await seedFindings(
+      own,
+      numbers.map((nth) => change(nth * 2 + 1)),
+    );
+    const also = await seedFindings(
+      own,
+      numbers.map((nth) => change(nth * 3)),
+    );
+    const store = createCounterStore(testTable(), 8);
+    const deletions = createRecordDeletions(testTable(), createAssetStore(testTable(), store), store);
+    // Begun, and not carried out: as in the seconds that a large one takes.
+    for (const { asset } of [go, also]) await deletions.beginAsset(own.orgId, asset.id, testAttribution());
+    const expected = new Set(stay.records.map(({ id }) => toOpaque('finding', id)));
+    const queries = [
+      { sort: '-severity' },
+      { sort: 'created_at' },
+      { sort: '-created_at', severity: 'high,low' },
+      { sort: 'severity', cve_id },
+      { sort: 'created_at', age_min: 1 },
+    ] as const;
+    for (const query of queries) {
+      const seen: string[] = [];
+      for (let page = 1; page <= 3; page += 1) {
+        const list = await own.client.call(findings.operations.listFindings, {
+          query: { ...query, page, per_page: 20 },
+        });
+        expect(list.pagination.total).toBe(60);
+        expect(list.data).toHaveLength(20);
+        seen.push(...list.data.map(({ id }) => id));
+      }
+      expect(new Set(seen)).toEqual(expected);
+    }
+    for (const { asset } of [go, also])
+      for (const step of [0, 31_000])
+        await deletions.continueAsset(
+          own.orgId,
+          asset.id,
+          Date.now() + step,
+          () => true,
+          async () => true,
+        );
+    const [left] = await testTable().batchGet([deletingAssetsKey(own.orgId)]);
+    expect(left?.assets).toBeUndefined();
+  });
+});
+
 describe('deleting a scan', () => {
+  it('takes away all that it shows from the next request on', async () => {
+    const { asset } = await seedFindings(org, []);
+    const scan = await imported(toOpaque('asset', asset.id), 'a.ts');
+    const scanId = fromOpaque('scan', scan.id) ?? '';
+    const store = createCounterStore(testTable(), 8);
+    const deletions = createRecordDeletions(testTable(), createAssetStore(testTable(), store), store);
+    const held = await createScanStore(testTable()).require(org.orgId, scanId);
+    // Begun, and not carried out.
+    await deletions.beginScan(org.orgId, held, testAttribution());
+    for (const part of ['', '/findings', '/summary', '/runs'])
+      expect((await request('GET', `/api/scans/${scan.id}${part}`, { key: org.accessToken })).status).toBe(
+        404,
+      );
+    expect(await deletions.continueScan(org.orgId, scanId, () => true)).toBe('done');
+    expect(await mentions(`RUNS#${scanId}`)).toEqual([]);
+  });
+
   it('removes it with its reports, and leaves the findings', async () => {
     const { asset } = await seedFindings(org, []);
     const id = toOpaque('asset', asset.id);

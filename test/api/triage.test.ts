@@ -10,8 +10,15 @@ import { seedFindings } from '#test/harness/findings.ts';
 import { type RawAnswer, request } from '#test/harness/http.ts';
 import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
 
-const { updateFinding, suppressFinding, reopenFinding, getFinding, getFindingSummary, bulkUpdateFindings } =
-  findings.operations;
+const {
+  listFindings,
+  updateFinding,
+  suppressFinding,
+  reopenFinding,
+  getFinding,
+  getFindingSummary,
+  bulkUpdateFindings,
+} = findings.operations;
 let org: TestOrganization;
 beforeAll(async () => {
   org = await createTestOrganization();
@@ -180,6 +187,31 @@ describe('decisions that the scanner contradicts', () => {
   });
 });
 
+describe('a batch by id', () => {
+  it('goes on by cursor as any list does', async () => {
+    const { records } = await seedFindings(
+      org,
+      Array.from({ length: 7 }, (_, nth) => ({ severity: nth % 2 ? 'low' : 'high' })),
+    );
+    const id = records.map((one) => toOpaque('finding', one.id)).join(',');
+    for (const sort of ['-severity', 'severity', 'created_at', '-created_at'] as const) {
+      const whole = await org.client.call(listFindings, { query: { id, sort } });
+      expect(whole.pagination).toMatchObject({ total: 7, next_cursor: null });
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: typeof whole = await org.client.call(listFindings, {
+          query: { id, sort, per_page: 3, ...(cursor && { cursor }) },
+        });
+        expect(page.pagination.total).toBe(7);
+        seen.push(...page.data.map((one) => one.id));
+        cursor = page.pagination.next_cursor;
+      } while (cursor && seen.length < 20);
+      expect(seen).toEqual(whole.data.map((one) => one.id));
+    }
+  });
+});
+
 describe('bulk updates', () => {
   it('change every finding that is named, and tell of each', async () => {
     const { records } = await seedFindings(
@@ -229,6 +261,8 @@ describe('bulk updates', () => {
     [{ filter: {}, update: { status: 'open', suppression: { reason: 'false_positive' } } }, 'update.status'],
     [{ filter: {} }, 'update'],
     [{ filter: {}, cursor: 'garbage', update: {} }, 'cursor'],
+    // Passed over, a misspelt filter would change everything.
+    [{ filter: { severities: ['low'] }, update: {} }, 'filter'],
   ])('refuse %j', async (body, field) => {
     const answer = await request('POST', '/api/findings/bulk', { key: org.accessToken, body });
     expect([answer.status, fieldOf(answer.body)]).toEqual([400, field]);

@@ -5,7 +5,9 @@ import { opaqueIdInput, optionalPageQuery, Uuid } from '../schemas/common.ts';
 import { CurrentUser, OrgRead, TokenPair } from '../schemas/records.ts';
 
 // Spec silent: the organization that the session works in (design 2); default the earliest joined.
-const OrganizationChoice = z.union([Uuid, opaqueIdInput('organization')]).optional();
+const OrganizationChoice = z
+  .union([Uuid, opaqueIdInput('organization')], { error: 'must be the id of an organization' })
+  .optional();
 
 export const auth = declareGroup('auth', {
   login: {

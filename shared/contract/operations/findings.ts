@@ -52,7 +52,11 @@ const FindingUpdate = z
   .object({
     status: z.enum(FINDING_STATUSES).optional(),
     /** A member's id or e-mail; null clears it. */
-    assignee: z.union([opaqueIdInput('user'), z.email()]).nullish(),
+    assignee: z
+      .union([opaqueIdInput('user'), z.email()], {
+        error: 'must be the id or the e-mail address of a member',
+      })
+      .nullish(),
     notes: Notes.nullish(),
   })
   .meta({ id: 'FindingUpdate' });

@@ -10,8 +10,11 @@ export const CveId = z
 
 const Age = z.int().min(0).max(100_000);
 
-/** The filters of a list of findings, as JSON has them: for updates in bulk, and for exports. */
-export const FindingSelection = z.object({
+/**
+ * The filters of a list of findings, as JSON has them: for updates in bulk, and for exports. Unlike elsewhere an
+ * unknown field is refused: passed over, it would select more than was meant.
+ */
+export const FindingSelection = z.strictObject({
   severity: z.array(z.enum(SEVERITIES)).min(1).optional(),
   status: z.array(z.enum(FINDING_STATUSES)).min(1).optional(),
   scanner: z.array(z.enum(SCANNERS)).min(1).optional(),
