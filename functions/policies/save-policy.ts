@@ -1,6 +1,7 @@
 import type { PolicyPlace } from '#contract/schemas/policies.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { ServiceError } from '#domain/errors.ts';
+import { codeOf } from '#store/policy-code.ts';
 import type { PolicyRecord } from '#store/policy-record.ts';
 import { saveVersion } from './change-policy.ts';
 import { compileSource, readKind } from './check-source.ts';
@@ -57,7 +58,10 @@ export async function savePolicy(
   const { policies, code, reactor } = dependencies;
   const held = await policies.require(orgId, policyId);
   if (given.kind !== undefined) checkSameKind(held, readKind(given.kind));
-  const checked = given.rego === undefined ? null : await compileSource(reactor, held.kind, given.rego);
+  // A source that is there already was checked when it came, and nothing of it has changed since.
+  const same = given.rego !== undefined && codeOf(held.kind, given.rego) === held.code;
+  const checked =
+    given.rego === undefined || same ? null : await compileSource(reactor, held.kind, given.rego);
   const record = await saveVersion(
     dependencies,
     orgId,
@@ -66,7 +70,7 @@ export async function savePolicy(
       name: given.name,
       description: given.description,
       place: given.place,
-      code: checked ? await code.keep(orgId, checked.compiled) : undefined,
+      code: same ? held.code : checked ? await code.keep(orgId, checked.compiled) : undefined,
       message: given.message ?? null,
     },
     'policy.update',

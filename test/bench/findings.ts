@@ -1,38 +1,21 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ClientRequest } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import { assets } from '#contract/operations/assets.ts';
-import { auth } from '#contract/operations/auth.ts';
 import { findings as contract } from '#contract/operations/findings.ts';
-import { imports } from '#contract/operations/imports.ts';
-import { scans } from '#contract/operations/scans.ts';
-import { toOpaque } from '#domain/ids.ts';
-import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
-import { type Client, createClient } from '#shared/client/client.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createFindingStore } from '#store/findings.ts';
 import { findingsPartition } from '#store/keys.ts';
 import { chunksOf, createTable } from '#store/table.ts';
-import { largeSarif } from '#test/harness/sarif.ts';
 import { median, spread } from './figures.ts';
+import { addAsset, type Bench, importReport, startBench, zippedReport } from './imports.ts';
 import { load } from './load.ts';
 
-const PASSWORD = 'a password for the bench';
 /** Findings of one import. */
 const REPORT = 10_000;
 const REIMPORTS = 7;
 const FILTER = 'severity=critical,high&status=open&sort=-severity';
-
-interface Bench {
-  readonly cloud: Awaited<ReturnType<typeof startEmbeddedCloud>>;
-  readonly client: Client;
-  readonly headers: Record<string, string>;
-  readonly orgId: string;
-}
 
 /** Imports, rescans, lists and triage at 10,000 and 100,000 findings in one organization. */
 export async function findings(): Promise<void> {
@@ -45,24 +28,8 @@ export async function million(): Promise<void> {
 }
 
 async function measure(size: number): Promise<void> {
-  const cloud = await startEmbeddedCloud({
-    port: 0,
-    inMemory: true,
-    adminPassword: PASSWORD,
-    env: { ASPM_RATE_LIMIT_FACTOR: '1000000', ASPM_DEFAULT_TIER: 'enterprise' },
-  });
+  const bench = await startBench();
   try {
-    const { access_token } = await createClient({ url: cloud.url }).call(auth.operations.login, {
-      body: { email: cloud.admin.email, password: PASSWORD },
-    });
-    const client = createClient({ url: cloud.url, credential: access_token });
-    const me = await client.call(auth.operations.getCurrentUser);
-    const bench = {
-      cloud,
-      client,
-      headers: { authorization: `Bearer ${access_token}` },
-      orgId: me.org_id ?? '',
-    };
     console.log(
       `### ${size.toLocaleString('en')} findings, imported ${REPORT.toLocaleString('en')} at a time (store in memory)`,
     );
@@ -73,37 +40,9 @@ async function measure(size: number): Promise<void> {
     await measureItemsRead(bench);
     await measureTriage(bench);
   } finally {
-    await cloud.stop();
+    await bench.cloud.stop();
   }
 }
-
-async function addAsset({ client, orgId }: Bench, name: string): Promise<string> {
-  const body = { name, type: 'other' as const };
-  const made = await client.call(assets.operations.addRepository, { params: { org_id: orgId }, body });
-  return toOpaque('asset', made.id);
-}
-
-async function importReport(
-  { client }: Bench,
-  asset: string,
-  report: Uint8Array<ArrayBuffer>,
-): Promise<number> {
-  const began = performance.now();
-  let scan = await client.call(imports.operations.importFindings, {
-    params: { asset_id: asset },
-    upload: report,
-    headers: { 'content-type': 'application/gzip' },
-  });
-  while (scan.status === 'running' || scan.status === 'queued') {
-    // Seldom enough to leave the machine to the import.
-    await sleep(100);
-    scan = await client.call(scans.operations.getScan, { params: { scan_id: scan.id } });
-  }
-  if (scan.status !== 'completed') throw new Error(`The import ended ${scan.status}`);
-  return performance.now() - began;
-}
-
-const zipped = (seed: string) => new Uint8Array(gzipSync(JSON.stringify(largeSarif(REPORT, seed))));
 
 /** @returns the asset of the first import */
 async function measureImports(bench: Bench, size: number): Promise<string> {
@@ -112,7 +51,7 @@ async function measureImports(bench: Bench, size: number): Promise<string> {
   const ids: string[] = [];
   for (let part = 0; part < size / REPORT; part += 1) {
     const asset = await addAsset(bench, `asset ${part}`);
-    const report = zipped(String(part));
+    const report = zippedReport(REPORT, String(part));
     requests.push(
       await storeRequests(bench, async () => seconds.push((await importReport(bench, asset, report)) / 1000)),
     );
@@ -179,7 +118,7 @@ async function measureFloor({ cloud, orgId }: Bench): Promise<void> {
 }
 
 async function measureReimport(bench: Bench, asset: string): Promise<void> {
-  const report = zipped('0');
+  const report = zippedReport(REPORT, '0');
   const times: number[] = [];
   const requests: number[] = [];
   for (let run = 0; run < REIMPORTS; run += 1)

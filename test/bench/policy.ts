@@ -17,7 +17,7 @@ const CHECKS = 25;
 const SERVER_FINDINGS = 2000;
 
 /** A triage policy as teams write them: exploited, likely, unreachable, accepted risks, with a reason. */
-const REGO = `package svc.triage
+export const REGO = `package svc.triage
 
 import rego.v1
 
