@@ -13,6 +13,10 @@ export interface ActivePolicy {
   readonly code: CompiledPolicy;
 }
 
+export function judges({ kind }: Pick<PolicyRecord, 'kind'>): boolean {
+  return JUDGING.has(kind);
+}
+
 /** What judges an organization's findings; one store request, and another for code that is not known yet. */
 export async function readActivePolicies(
   orgId: string,
@@ -21,7 +25,7 @@ export async function readActivePolicies(
     readonly policyCode: Pick<PolicyCodeStore, 'readCompiled'>;
   },
 ): Promise<ActivePolicy[]> {
-  const records = (await stores.policies.listActive(orgId)).filter(({ kind }) => JUDGING.has(kind));
+  const records = (await stores.policies.listActive(orgId)).filter(judges);
   const compiled = await stores.policyCode.readCompiled(
     orgId,
     records.map(({ code }) => code),

@@ -8,6 +8,7 @@ import type { JudgedOrganization, JudgedOrganizationStore } from '#store/judged-
 import type { PolicyStore } from '#store/policies.ts';
 import type { PolicyCodeStore } from '#store/policy-code.ts';
 import type { ReevaluationStore } from '#store/reevaluations.ts';
+import { judges } from './active-policies.ts';
 
 const DAY = 24 * 3600 * 1000;
 
@@ -42,7 +43,7 @@ async function requestWhereNeeded(
   { judged, policies, policyCode, reevaluations, reevaluationRequests, clock }: DailyJudgingDependencies,
 ): Promise<boolean> {
   const { orgId } = organization;
-  const active = await policies.listActive(orgId);
+  const active = (await policies.listActive(orgId)).filter(judges);
   if (active.length === 0) {
     // What was deactivated just now may still be undone in its findings.
     if (clock.now() - Date.parse(organization.since) > DAY) await judged.forget(organization);

@@ -17,9 +17,10 @@ export function opinionOf(kind: PolicyKind, evaluation: PolicyResult): Opinion {
   if ('error' in evaluation) return failed(evaluation.error);
   const document = documentOf('result' in evaluation ? evaluation.result : null);
   const decision = document[DECISION_OF[kind]] ?? null;
+  // A reason without a decision is none.
+  if (decision === null) return { decision: null, reason: null, problem: null };
   const reasons = reasonsOf(document);
   const reason = reasons.length === 0 ? null : cut(reasons.join('; '), MAX_REASON);
-  if (decision === null) return { decision: null, reason, problem: null };
   const read = kind === 'priority' ? priorityOf(decision) : textOf(decision);
   if (read !== null) return { decision: read, reason, problem: null };
   const wanted = kind === 'priority' ? 'p0 to p4 or a number' : 'a text that is not empty';

@@ -6,7 +6,10 @@ const BY_DAY = new Set(['epss_score', 'epss_percentile', 'kev', 'age_days', 'sla
  * it reads of the input, it may.
  */
 export function changesByDay(rego: string): boolean {
-  const code = rego.replaceAll(/"(?:[^"\\\n]|\\.)*"|`[^`]*`|#[^\n]*/g, '""');
+  const code = rego
+    .replaceAll(/"(?:[^"\\\n]|\\.)*"|`[^`]*`|#[^\n]*/g, '""')
+    // What a test puts in its place.
+    .replaceAll(/\bwith\s+input\b[\w.]*\s+as\b/g, '');
   return [...code.matchAll(/(?<![\w.])input\b((?:\.\w+)*)/g)].some(([, path = '']) => {
     const [first, second] = path.split('.').slice(1);
     if (first === undefined) return true;

@@ -6,6 +6,7 @@ describe('what a policy says', () => {
     ['triage', { decision: 'accept', reason: 'why' }, 'accept', 'why'],
     ['triage', { decision: 'reject', reasons: ['a', 'b'] }, 'reject', 'a; b'],
     ['triage', { other: 1 }, null, null],
+    ['triage', { reason: 'of nothing' }, null, null],
     ['priority', { priority: 'p0' }, 'p0', null],
     ['priority', { priority: 2.5 }, 2.5, null],
     ['ownership', { owner: 'team-a' }, 'team-a', null],

@@ -24,6 +24,8 @@ describe('whether a policy may decide otherwise tomorrow', () => {
     'decision := "accept" if input.asset.tags[_] == "input.finding.kev"',
     '# input.finding.kev is not looked at\ndecision := "accept"',
     'decision := `input`',
+    'decision := "accept" if input.finding.severity == "low"\n\ntest_low if decision == "accept" with input as {"finding": {"severity": "low"}}',
+    'test_low if decision == "accept" with input.finding.kev as true',
     'decision := "a\\"b input.finding.kev"',
     'decision := "accept" if input.asset.criticality == "high"',
   ])('no: %s', (rules) => {

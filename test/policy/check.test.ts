@@ -79,6 +79,14 @@ describe('what is wrong', () => {
     expect(errors[0]?.suggestion).toContain('input');
   });
 
+  test('a test that the policy itself uses: an evaluation is without it', async () => {
+    const { errors } = await check(
+      `${HEAD}test_paths := {"test/"}\n\ndecision := "reject" if {\n  some path in test_paths\n  startswith(input.finding.location.path, path)\n}\n\ntest_it if count(test_paths) == 1\n`,
+    );
+    expect(errors).toMatchObject([{ code: 'rego_compile_error', row: 6, col: 16 }]);
+    expect(errors[0]?.message).toContain('test_paths is a test');
+  });
+
   test('a source that is too long, empty, or nested too deeply', async () => {
     expect(await errorsOf(`${HEAD}# ${'x'.repeat(100_000)}`)).toMatchObject([{ code: 'rego_parse_error' }]);
     expect(await errorsOf(' \n')).toMatchObject([{ code: 'rego_parse_error', row: 1 }]);

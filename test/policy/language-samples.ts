@@ -11,6 +11,21 @@ export const LANGUAGE_SAMPLES: Readonly<Record<string, string>> = {
     owner := "team-a" if input.project.name == "payments"`,
   'nothing defined': 'decision := "reject" if input.absent',
   'only functions': 'f(x) := x + 1',
+  'functions that use rules and functions': `
+    limit := 0.5
+    likely(finding) if finding.epss_score >= limit
+    urgent(finding) if finding.kev
+    urgent(finding) if likely(finding)
+    weight(finding) := count(paths) + 1 if likely(finding)
+    paths contains p if { p := input.finding.location.path; urgent(input.finding) }
+    decision := "accept" if urgent(input.finding)
+    risk := weight(input.finding)
+    test_likely if likely({"epss_score": 0.9})`,
+  'functions that use functions': `
+    double(x) := added(x, x)
+    added(x, y) := x + y
+    base := 2
+    priority := sprintf("p%d", [double(base) % 5])`,
   'conflict for some': `
     decision := "accept" if input.finding.severity in {"critical", "high"}
     decision := "reject" if input.project.name == "website"`,

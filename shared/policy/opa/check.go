@@ -27,6 +27,10 @@ func check(r request) response {
 		out.Errors = advise(problems, r.Source)
 		return out
 	}
+	if problems := usedTests(module); problems != nil {
+		out.Errors = problems
+		return out
+	}
 	policy, err := prepareModule(module.Copy(), r.Package, false)
 	if err != nil {
 		out.Errors = problemsOf(err)
@@ -36,6 +40,38 @@ func check(r request) response {
 	out.Sets, out.Sensitive = orderOf(withoutTests(module.Copy()), policy.compiler, r.Inputs)
 	out.Errors = conflicts(policy, module, r.Inputs, r.Limits)
 	return out
+}
+
+// usedTests names the tests that other rules use: an evaluation is without them.
+func usedTests(module *ast.Module) []problem {
+	tests := map[string]bool{}
+	for _, rule := range module.Rules {
+		if isTest(rule) {
+			tests[rule.Head.Reference[0].Value.String()] = true
+		}
+	}
+	var problems []problem
+	for _, rule := range module.Rules {
+		if isTest(rule) {
+			continue
+		}
+		ast.WalkTerms(rule, func(t *ast.Term) bool {
+			name, is := t.Value.(ast.Var)
+			if is && tests[string(name)] {
+				p := problem{
+					Code:    "rego_compile_error",
+					Message: string(name) + " is a test, and no part of the policy: what other rules use needs a name that does not begin with test_",
+				}
+				p.at(t.Location)
+				problems = append(problems, p)
+			}
+			return false
+		})
+	}
+	if problems == nil {
+		return nil
+	}
+	return settle(problems)
 }
 
 func wrongPackage(module *ast.Module, wanted string) *problem {

@@ -28,6 +28,8 @@ func compileToWasm(r request) response {
 		WithBundle(&source).
 		WithEntrypoints(strings.ReplaceAll(r.Package, ".", "/")).
 		WithCapabilities(compileCapabilities).
+		// Else every rule that depends on the package would be an entrypoint of its own, which functions can't be.
+		WithPruneUnused(true).
 		WithRegoVersion(ast.RegoV1)
 	if err := build.Build(context.Background()); err != nil {
 		return response{Errors: problemsOf(err)}
