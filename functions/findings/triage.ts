@@ -6,6 +6,7 @@ import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
 import { type Suppression, withStatus } from '#domain/lifecycle.ts';
 import type { FindingStatus, SuppressionReason } from '#domain/vocabulary.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
+import type { FindingRecord } from '#store/finding-record.ts';
 import { placeOf, type Triage } from '#store/finding-triage.ts';
 import type { FindingDependencies } from './dependencies.ts';
 
@@ -49,7 +50,7 @@ export function updating(update: FindingUpdate, at: number): Triage {
   return (held) => {
     const moved = suppression
       ? suppressing(suppression, at)(held)
-      : update.status !== undefined && update.status !== held.status
+      : update.status !== undefined && decides(held, update.status)
         ? withStatus(held, update.status, 'person', at)
         : null;
     const next = {
@@ -60,6 +61,11 @@ export function updating(update: FindingUpdate, at: number): Triage {
     const same = !moved && next.assignee === held.assignee && next.notes === held.notes;
     return same ? null : { ...next, updated_at: timestamp(at) };
   };
+}
+
+/** The same status again is no decision, unless it was a policy's so far: it is a person's from now on. */
+function decides(held: FindingRecord, status: FindingStatus): boolean {
+  return status !== held.status || held.status_set_by === 'policy';
 }
 
 export function suppressing(suppression: Suppression, at: number): Triage {

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { assets } from '#contract/operations/assets.ts';
 import { findings as contract } from '#contract/operations/findings.ts';
 import { imports } from '#contract/operations/imports.ts';
+import { scans } from '#contract/operations/scans.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { FINDING_STATUSES, type FindingStatus, SEVERITIES, type Severity } from '#domain/vocabulary.ts';
 import { createAssetStore } from '#store/assets.ts';
@@ -36,7 +38,16 @@ type Step =
   | { readonly kind: 'note'; readonly place: number; readonly notes: string | null }
   | { readonly kind: 'suppress'; readonly place: number }
   | { readonly kind: 'reopen'; readonly place: number }
-  | { readonly kind: 'bulk'; readonly status: FindingStatus };
+  | { readonly kind: 'bulk'; readonly status: FindingStatus }
+  | { readonly kind: 'deleteScan' }
+  | { readonly kind: 'deleteAsset' };
+
+/** Where a history happens: one asset after the other, as each is deleted. */
+interface Scene {
+  asset: string;
+  /** Scans of the asset that have ended. */
+  scans: string[];
+}
 
 const place = fc.nat({ max: PLACES - 1 });
 const status = fc.constantFrom(...FINDING_STATUSES);
@@ -57,6 +68,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('suppress' as const), place }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen' as const), place }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('bulk' as const), status }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'deleteScan' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'deleteAsset' as const }) },
 );
 
 let org: TestOrganization;
@@ -97,6 +110,12 @@ function follow(model: Model, one: Step): void {
     for (const held of model.values()) held.status = one.status;
     return;
   }
+  // What a scan found is the asset's, and stays.
+  if (one.kind === 'deleteScan') return;
+  if (one.kind === 'deleteAsset') {
+    model.clear();
+    return;
+  }
   const held = model.get(one.place);
   if (!held) return;
   if (one.kind === 'patch') held.status = one.status;
@@ -119,9 +138,31 @@ async function importReport(asset: string, of: ReadonlyMap<number, Severity>) {
 }
 
 /** Carries a step out; what can't be (nothing there, nothing to reopen) is told by the API, not by us. */
-async function carryOut(asset: string, one: Step): Promise<void> {
+async function carryOut(scene: Scene, one: Step): Promise<void> {
+  const { asset } = scene;
+  try {
+    await act(scene, one);
+  } catch (error) {
+    // Somebody deleted it meanwhile.
+    if (scene.asset === asset) throw error;
+  }
+}
+
+async function act(scene: Scene, one: Step): Promise<void> {
+  const { asset } = scene;
   if (one.kind === 'import') {
-    await importReport(asset, one.report);
+    const { id } = await importReport(asset, one.report);
+    if (scene.asset === asset) scene.scans.push(id);
+    return;
+  }
+  if (one.kind === 'deleteScan') {
+    const scan_id = scene.scans.shift();
+    if (scan_id) await org.client.call(scans.operations.deleteScan, { params: { scan_id } });
+    return;
+  }
+  if (one.kind === 'deleteAsset') {
+    Object.assign(scene, { asset: await freshAsset(), scans: [] });
+    await org.client.call(assets.operations.deleteAsset, { params: { asset_id: asset } }).catch(unlessBusy);
     return;
   }
   if (one.kind === 'bulk') {
@@ -143,16 +184,21 @@ async function carryOut(asset: string, one: Step): Promise<void> {
     });
 }
 
+/** An asset whose findings are being written all the time answers that it is. */
+function unlessBusy(error: { code?: string }): void {
+  if (error.code !== 'conflict') throw error;
+}
+
 /** No duplicate, and every count what a recount gives: of the asset, and of the organization. */
-async function expectExactCounts(assets: readonly string[]): Promise<void> {
-  const lists = await Promise.all(assets.map(listAll));
+async function expectExactCounts(ofAssets: readonly string[]): Promise<void> {
+  const lists = await Promise.all(ofAssets.map(listAll));
   const table = testTable();
   const counters = createCounterStore(table, 1);
   const { differences } = await createRecounting(table, createAssetStore(table, counters), counters).recount(
     org.orgId,
   );
   expect(differences).toEqual([]);
-  for (const [index, asset_id] of assets.entries()) {
+  for (const [index, asset_id] of ofAssets.entries()) {
     const list = lists[index] ?? [];
     expect(new Set(list.map(placeOf)).size).toBe(list.length);
     const summary = await org.client.call(contract.operations.getFindingSummary, { query: { asset_id } });
@@ -168,12 +214,13 @@ describe('histories', () => {
   it('of one actor leave exactly what the rules say', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (history) => {
-        const asset = await freshAsset();
+        const scene: Scene = { asset: await freshAsset(), scans: [] };
         const model: Model = new Map();
         for (const one of history) {
-          await carryOut(asset, one);
+          await carryOut(scene, one);
           follow(model, one);
         }
+        const { asset } = scene;
         const shown = (await listAll(asset)).map((finding) => [
           placeOf(finding),
           { status: finding.status, severity: finding.severity, notes: finding.notes },
@@ -193,21 +240,27 @@ describe('histories', () => {
         fc.array(fc.array(step, { minLength: 2, maxLength: 5 }), { minLength: 1, maxLength: 4 }),
         report,
         async (rounds, last) => {
-          const assets = [await freshAsset(), await freshAsset()];
-          const seen = assets.map(() => new Set<number>());
+          const scenes: Scene[] = [
+            { asset: await freshAsset(), scans: [] },
+            { asset: await freshAsset(), scans: [] },
+          ];
+          const seen = new Map<string, Set<number>>();
           for (const round of rounds) {
             await Promise.all(
               round.map(async (one, index) => {
-                const at = index % assets.length;
-                if (one.kind === 'import') for (const key of one.report.keys()) seen[at]?.add(key);
-                await carryOut(assets[at] ?? '', one);
+                const scene = scenes[index % scenes.length] ?? { asset: '', scans: [] };
+                const places = seen.get(scene.asset) ?? new Set();
+                if (one.kind === 'import') for (const key of one.report.keys()) places.add(key);
+                seen.set(scene.asset, places);
+                await carryOut(scene, one);
               }),
             );
           }
-          await expectExactCounts(assets);
-          for (const [index, asset] of assets.entries()) {
+          const left = scenes.map(({ asset }) => asset);
+          await expectExactCounts(left);
+          for (const asset of left) {
             const before = await listAll(asset);
-            expect(new Set(before.map(placeOf))).toEqual(seen[index]);
+            expect(new Set(before.map(placeOf))).toEqual(seen.get(asset) ?? new Set());
             // Whatever came before: the next complete run settles every status.
             await importReport(asset, last);
             const after = await listAll(asset);
@@ -219,7 +272,7 @@ describe('histories', () => {
               else expect(finding.status === 'resolved').toBe(!reported);
             }
           }
-          await expectExactCounts(assets);
+          await expectExactCounts(left);
         },
       ),
       { numRuns: 12 },
