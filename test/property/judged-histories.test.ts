@@ -1,0 +1,268 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { findings as contract } from '#contract/operations/findings.ts';
+import { imports } from '#contract/operations/imports.ts';
+import { policies } from '#contract/operations/policies.ts';
+import { toOpaque } from '#domain/ids.ts';
+import { FINDING_STATUSES, type FindingStatus, type Severity } from '#domain/vocabulary.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
+import { reevaluationKey } from '#store/keys.ts';
+import { createRecounting } from '#store/recount.ts';
+import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
+import { sarifLog } from '#test/harness/sarif.ts';
+import { awaitScan } from '#test/harness/scanning.ts';
+
+/** Imports, people and policies in any order, against the rules in words of the test's own. */
+const PLACES = 6;
+const SCORES = { critical: '9.5', medium: '5.0', low: '2.0' } as const;
+type Level = keyof typeof SCORES;
+
+/** The older first: it wins where two of them say something. */
+const TRIAGE: readonly { readonly rules: string; readonly decides: Partial<Record<Level, FindingStatus>> }[] =
+  [
+    {
+      rules: 'decision := "reject" if input.finding.severity == "low"',
+      decides: { low: 'suppressed' },
+    },
+    {
+      rules:
+        'decision := "accept" if input.finding.severity == "critical"\n\ndecision := "reject" if input.finding.severity == "medium"',
+      decides: { critical: 'triaged', medium: 'suppressed' },
+    },
+    { rules: 'decision := "accept"', decides: { critical: 'triaged', medium: 'triaged', low: 'triaged' } },
+  ];
+
+type Step =
+  | { readonly kind: 'import'; readonly report: ReadonlyMap<number, Level> }
+  | { readonly kind: 'patch'; readonly place: number; readonly status: FindingStatus }
+  | { readonly kind: 'suppress' | 'reopen'; readonly place: number }
+  | { readonly kind: 'toggle'; readonly policy: number }
+  | { readonly kind: 'version'; readonly priority: number };
+
+const place = fc.nat({ max: PLACES - 1 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .array(fc.tuple(place, fc.constantFrom(...(Object.keys(SCORES) as Level[]))), { maxLength: PLACES })
+      .map((entries) => ({ kind: 'import' as const, report: new Map(entries) })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('patch' as const),
+      place,
+      status: fc.constantFrom(...FINDING_STATUSES),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('suppress' as const, 'reopen' as const), place }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('toggle' as const), policy: fc.nat({ max: TRIAGE.length }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('version' as const), priority: fc.nat({ max: 9 }) }),
+  },
+);
+
+interface Held {
+  severity: Level;
+  /** Without any policy. */
+  status: FindingStatus;
+  byPerson: boolean;
+}
+
+class Model {
+  readonly findings = new Map<number, Held>();
+  readonly active = new Set<number>();
+  priority = 0;
+
+  shownStatus({ severity, status, byPerson }: Held): FindingStatus {
+    if (byPerson || status === 'resolved') return status;
+    const judging = TRIAGE.filter((policy, nth) => this.active.has(nth) && policy.decides[severity]);
+    return judging[0]?.decides[severity] ?? status;
+  }
+
+  follow(one: Step): void {
+    if (one.kind === 'import') this.#report(one.report);
+    else if (one.kind === 'version') this.priority = one.priority;
+    else if (one.kind === 'toggle') {
+      if (!this.active.delete(one.policy)) this.active.add(one.policy);
+    } else this.#decide(one);
+  }
+
+  #report(report: ReadonlyMap<number, Level>): void {
+    for (const [at, severity] of report) {
+      const held = this.findings.get(at);
+      if (!held) this.findings.set(at, { severity, status: 'open', byPerson: false });
+      else if (held.status === 'resolved')
+        this.findings.set(at, { severity, status: 'reopened', byPerson: false });
+      else held.severity = severity;
+    }
+    for (const [at, held] of this.findings)
+      if (!report.has(at) && held.status !== 'resolved' && !(held.byPerson && held.status === 'suppressed'))
+        this.findings.set(at, { ...held, status: 'resolved', byPerson: false });
+  }
+
+  #decide(one: Extract<Step, { place: number }>): void {
+    const held = this.findings.get(one.place);
+    if (!held) return;
+    const shown = this.shownStatus(held);
+    const byPolicy = !held.byPerson && held.status !== 'resolved' && this.#isJudged(held);
+    if (one.kind === 'suppress') Object.assign(held, { status: 'suppressed', byPerson: true });
+    if (one.kind === 'reopen' && shown === 'suppressed')
+      Object.assign(held, { status: 'reopened', byPerson: true });
+    // The same again is no decision, unless it was a policy's.
+    if (one.kind === 'patch' && (one.status !== shown || byPolicy))
+      Object.assign(held, { status: one.status, byPerson: true });
+  }
+
+  #isJudged({ severity }: Held): boolean {
+    return TRIAGE.some((policy, nth) => this.active.has(nth) && policy.decides[severity]);
+  }
+}
+
+/** An organization with all policies, none of them active, and an asset. */
+async function open() {
+  const org = await createTestOrganization();
+  const asset = sampleAsset();
+  const store = createAssetStore(testTable(), createCounterStore(testTable(), 1));
+  await store.create(org.orgId, asset, testAttribution());
+  const ids: string[] = [];
+  for (const [nth, { rules }] of TRIAGE.entries())
+    ids.push(await create(org, 'triage', rules, `triage ${nth}`));
+  ids.push(await create(org, 'priority', 'priority := 0', 'priority'));
+  return { org, asset: toOpaque('asset', asset.id), ids, priority: ids[TRIAGE.length] ?? '' };
+}
+type Scene = Awaited<ReturnType<typeof open>>;
+
+const regoOf = (kind: string, rules: string) => `package svc.${kind}\n\nimport rego.v1\n\n${rules}\n`;
+
+async function create(org: TestOrganization, kind: 'triage' | 'priority', rules: string, name: string) {
+  const body = { name, kind, rego: regoOf(kind, rules) };
+  return (await org.client.call(policies.operations.createPolicy, { body })).id;
+}
+
+async function listAll({ org, asset }: Scene) {
+  const query = { asset_id: asset, per_page: 100 };
+  return (await org.client.call(contract.operations.listFindings, { query })).data;
+}
+const placeOf = (finding: { location: { path: string } }) => Number(finding.location.path.slice(1));
+
+async function importReport({ org, asset }: Scene, report: ReadonlyMap<number, Level>): Promise<void> {
+  const results = [...report].map(([at, severity]) => ({ path: `p${at}`, score: SCORES[severity] }));
+  const { id } = await org.client.call(imports.operations.importFindings, {
+    params: { asset_id: asset },
+    query: { scanner: 'semgrep' },
+    upload: JSON.stringify(sarifLog(results)),
+    headers: { 'content-type': 'application/json' },
+  });
+  expect((await awaitScan(org, id)).status).toBe('completed');
+}
+
+async function carryOut(scene: Scene, one: Step, isActive: boolean): Promise<void> {
+  const { org, ids, priority } = scene;
+  const { client } = org;
+  if (one.kind === 'import') return importReport(scene, one.report);
+  if (one.kind === 'toggle') {
+    const { activatePolicy, deactivatePolicy } = policies.operations;
+    const params = { policy_id: ids[one.policy] ?? '' };
+    await client.call(isActive ? deactivatePolicy : activatePolicy, { params });
+    return;
+  }
+  if (one.kind === 'version') {
+    const rego = regoOf('priority', `priority := ${one.priority}`);
+    await client.call(policies.operations.updatePolicy, { params: { policy_id: priority }, body: { rego } });
+    return;
+  }
+  const found = (await listAll(scene)).find((finding) => placeOf(finding) === one.place);
+  if (!found) return;
+  const params = { finding_id: found.id };
+  if (one.kind === 'patch')
+    await client.call(contract.operations.updateFinding, { params, body: { status: one.status } });
+  if (one.kind === 'suppress') await client.call(contract.operations.suppressFinding, { params });
+  if (one.kind === 'reopen')
+    await client.call(contract.operations.reopenFinding, { params }).catch((error: { code?: string }) => {
+      if (error.code !== 'conflict') throw error;
+    });
+}
+
+/** Until every re-evaluation that was asked for has ended. */
+async function settled({ org }: Scene): Promise<void> {
+  await vi.waitFor(async () => expect(await testTable().get(reevaluationKey(org.orgId, null))).toBeNull(), {
+    timeout: 60_000,
+    interval: 50,
+  });
+}
+
+async function expectAsModelled(scene: Scene, model: Model): Promise<void> {
+  const shown = await listAll(scene);
+  const statuses = (entries: (readonly [number, FindingStatus, Severity])[]) =>
+    entries.toSorted(([a], [b]) => a - b);
+  expect(statuses(shown.map((one) => [placeOf(one), one.status, one.severity]))).toEqual(
+    statuses([...model.findings].map(([at, held]) => [at, model.shownStatus(held), held.severity])),
+  );
+  const wanted = model.active.has(TRIAGE.length) ? model.priority : null;
+  for (const { status, priority, policy_results } of shown) {
+    if (status === 'resolved') continue;
+    expect(priority).toBe(wanted);
+    expect(policy_results).toHaveLength(model.active.size);
+  }
+  const table = testTable();
+  const counters = createCounterStore(table, 1);
+  const recounting = createRecounting(table, createAssetStore(table, counters), counters);
+  expect((await recounting.recount(scene.org.orgId)).differences).toEqual([]);
+}
+
+describe('histories with policies', () => {
+  it('leave every finding as the active policies and people say', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 16 }), async (history) => {
+        const scene = await open();
+        const model = new Model();
+        for (const one of history) {
+          await carryOut(scene, one, one.kind === 'toggle' && model.active.has(one.policy));
+          // What a person sees decides what is a change: the policies have to have spoken.
+          await settled(scene);
+          model.follow(one);
+        }
+        await expectAsModelled(scene, model);
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  it('also where policies change while reports come in', async () => {
+    const toggles = fc.array(fc.nat({ max: TRIAGE.length }), { minLength: 2, maxLength: 6 });
+    const reports = fc.array(
+      step.filter((one) => one.kind === 'import'),
+      { minLength: 1, maxLength: 4 },
+    );
+    await fc.assert(
+      fc.asyncProperty(toggles, reports, async (policiesToggled, imported) => {
+        const scene = await open();
+        const model = new Model();
+        const change = async () => {
+          for (const policy of policiesToggled) {
+            await carryOut(scene, { kind: 'toggle', policy }, model.active.has(policy));
+            model.follow({ kind: 'toggle', policy });
+          }
+        };
+        const report = async () => {
+          for (const one of imported) await carryOut(scene, one, false);
+        };
+        await Promise.all([change(), report()]);
+        for (const one of imported) model.follow(one);
+        await settled(scene);
+        await expectAsModelled(scene, model);
+      }),
+      { numRuns: 8 },
+    );
+  });
+});
