@@ -10,3 +10,11 @@ export const systemClock: Clock = { now: () => Date.now() };
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
+
+/**
+ * A time of change that is later than the one before, also where the clock has not moved on or another one is
+ * ahead: conditions on the time of the last change then tell every change from every other.
+ */
+export function timestampAfter(earlier: string, milliseconds: number): string {
+  return timestamp(Math.max(milliseconds, Date.parse(earlier) + 1));
+}

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ASSET_TYPES, CRITICALITIES } from '#contract/schemas/records.ts';
 import type { Attribution } from '#domain/actor.ts';
 import type { CellCounts } from '#domain/cells.ts';
-import { timestamp } from '#domain/clock.ts';
+import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { redactUrl } from '#domain/redacted-url.ts';
 import { auditWrite } from './audit.ts';
@@ -171,7 +171,7 @@ export function createAssetStore(table: Table, counters: CounterStore) {
       const next = AssetRecord.parse({
         ...held,
         ...Object.fromEntries(changed),
-        updated_at: timestamp(attribution.at),
+        updated_at: timestampAfter(held.updated_at, attribution.at),
       });
       await table.transact([
         ...movePlaceWrites(orgId, held, next),
@@ -204,7 +204,11 @@ export function createAssetStore(table: Table, counters: CounterStore) {
     ): Promise<AssetRecord> {
       if (held.project_id === placement.project_id && held.sub_project_id === placement.sub_project_id)
         return held;
-      const next: AssetRecord = { ...held, ...placement, updated_at: timestamp(attribution.at) };
+      const next: AssetRecord = {
+        ...held,
+        ...placement,
+        updated_at: timestampAfter(held.updated_at, attribution.at),
+      };
       const before = new Set(projectIds(held));
       const after = new Set(projectIds(next));
       const { counts, version } = await counters.readAssetVersion(orgId, held.id);

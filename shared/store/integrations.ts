@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { INTEGRATION_CONFIGS } from '#contract/schemas/integrations.ts';
 import type { Attribution } from '#domain/actor.ts';
-import { timestamp } from '#domain/clock.ts';
+import { timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { redactUrl } from '#domain/redacted-url.ts';
 import { auditWrite } from './audit.ts';
@@ -107,7 +107,7 @@ export function createIntegrationStore(table: Table) {
         ...held,
         name: change.name ?? held.name,
         config: { ...held.config, ...change.config },
-        updated_at: timestamp(attribution.at),
+        updated_at: timestampAfter(held.updated_at, attribution.at),
       });
       const changed = (['name', 'config'] as const).filter(
         (field) => JSON.stringify(next[field]) !== JSON.stringify(held[field]),

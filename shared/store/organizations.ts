@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
-import { timestamp } from '#domain/clock.ts';
+import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { MEMBER_ROLES, type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
@@ -213,7 +213,11 @@ export function createOrganizationStore(table: Table) {
       change: Partial<Pick<OrganizationRecord, 'name' | 'settings'>>,
       attribution: Attribution,
     ): Promise<OrganizationRecord> {
-      const next: OrganizationRecord = { ...held, ...change, updated_at: timestamp(attribution.at) };
+      const next: OrganizationRecord = {
+        ...held,
+        ...change,
+        updated_at: timestampAfter(held.updated_at, attribution.at),
+      };
       const changes = Object.fromEntries(
         (['name', 'settings'] as const)
           .filter((field) => JSON.stringify(next[field]) !== JSON.stringify(held[field]))

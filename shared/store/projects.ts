@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
-import { timestamp } from '#domain/clock.ts';
+import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
@@ -132,7 +132,7 @@ export function createProjectStore(table: Table, counters: CounterStore) {
         name: change.name ?? held.name,
         description: change.description === undefined ? held.description : change.description,
         team_id: change.team_id === undefined ? held.team_id : change.team_id,
-        updated_at: timestamp(attribution.at),
+        updated_at: timestampAfter(held.updated_at, attribution.at),
       };
       const changed = (['name', 'description', 'team_id'] as const).filter(
         (field) => next[field] !== held[field],

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
-import { timestamp } from '#domain/clock.ts';
+import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { auditWrite } from './audit.ts';
 import { orgKey, teamKey, teamNameKey } from './keys.ts';
@@ -86,7 +86,12 @@ export function createTeamStore(table: Table) {
       const name = change.name ?? held.name;
       const description = change.description === undefined ? held.description : change.description;
       if (name === held.name && description === held.description) return held;
-      const next: TeamRecord = { ...held, name, description, updated_at: timestamp(attribution.at) };
+      const next: TeamRecord = {
+        ...held,
+        name,
+        description,
+        updated_at: timestampAfter(held.updated_at, attribution.at),
+      };
       const [from, to] = [teamNameKey(orgId, held.name), teamNameKey(orgId, name)];
       await table.transact([
         // A change of case alone keeps the key.
