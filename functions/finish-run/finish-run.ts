@@ -34,6 +34,7 @@ export async function finishRun(step: FinishRunStep, dependencies: FinishRunDepe
       scans.countdownWrite(ref.orgId, scan, {
         done: all.length - failed.length,
         failed: failed.length,
+        heard: failed.filter(({ state }) => state?.result).length,
         counts: sumCounts(all.map(({ state }) => state?.result?.counts ?? {})),
         newCount: sum(all.map(({ state }) => state?.result?.new_count ?? 0)),
         resolvedCount: sum(all.map(({ state }) => state?.result?.resolved_count ?? 0)),

@@ -5,8 +5,9 @@ import type { Implementations } from '#http/chain.ts';
 import { presentScan } from '#shared/presenters/scan.ts';
 import { UPLOAD_SECONDS } from '#shared/report-bucket.ts';
 import { fingerprintKey } from '#shared/security/claims.ts';
+import { inBranch } from './branch-role.ts';
 import { readUpload } from './read-upload.ts';
-import { type ImportDependencies, isDefaultBranch, submitImport } from './submit-import.ts';
+import { type ImportDependencies, submitImport } from './submit-import.ts';
 
 export const importOperations: Implementations<typeof imports.operations, ImportDependencies> = {
   async importFindings(input, dependencies) {
@@ -29,21 +30,14 @@ export const importOperations: Implementations<typeof imports.operations, Import
   /** The scan first, queued: the upload finds it there, and one that never comes is ended by the sweep. */
   async createImportUrl(input, dependencies) {
     const { caller, params, body } = input;
-    const { imports, bucket, clock, ids } = dependencies;
-    const asset = await dependencies.assets.require(caller.orgId, params.asset_id);
+    const { assets, manifests, imports, bucket, clock, ids } = dependencies;
+    const asset = await assets.require(caller.orgId, params.asset_id);
     const attribution = attributionOf(input, clock);
     const ref = { orgId: caller.orgId, scanId: ids.next(), assetId: asset.id, runId: ids.next() };
     const branch = body.branch ?? null;
-    const scan = await imports.expectUpload(
-      {
-        ref,
-        branch,
-        isDefault: isDefaultBranch(asset, branch),
-        reports: [],
-        named: body.scanner ?? null,
-        idempotency: null,
-      },
-      attribution,
+    const made = { ref, branch, reports: [], named: body.scanner ?? null, idempotency: null };
+    const scan = await inBranch(ref.orgId, asset, branch, { assets, manifests }, (role) =>
+      imports.expectUpload({ ...made, ...role }, attribution),
     );
     const { url, headers } = await bucket.presignUpload(ref, body.bytes, body.content_type);
     const expires_at = timestamp(attribution.at + UPLOAD_SECONDS * 1000);

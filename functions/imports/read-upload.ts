@@ -2,21 +2,35 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { ServiceError } from '#domain/errors.ts';
 import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
+import { readJson } from '#shared/reports/json.ts';
 import { parseReport, recogniseReport } from '#shared/reports/parse.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { InvalidReportError } from '#shared/reports/result.ts';
 import { sanitiseReport, secretsIn } from '#shared/reports/sanitise.ts';
-import { looksLikeSarif, MAX_RESULTS, parseSarif, SarifError } from '#shared/reports/sarif.ts';
+import {
+  looksLikeSarif,
+  MAX_RESULTS,
+  parseSarif,
+  SarifError,
+  type SarifReport,
+} from '#shared/reports/sarif.ts';
 
 const unzip = promisify(gunzip);
 
 /** A report unpacks to at most this: 4 MB of zeros would unpack to 4 GB. */
 const MAX_UNPACKED = 200 * 1024 * 1024;
 
+/** Tools of one log: it is one project's, not an archive of many. */
+const MAX_TOOLS = 100;
+
 /** What an import holds of one scanner. */
 export interface ImportedReport {
   readonly scanner: Scanner;
   readonly findings: readonly ReportedFinding[];
+  /** As in `ParsedReport`. */
+  readonly incomplete: string | null;
+  /** As in `SarifReport`; absent: the scanner's own. */
+  readonly tools?: readonly (string | null)[];
 }
 
 /**
@@ -33,9 +47,9 @@ export async function readUpload(
 ): Promise<ImportedReport[]> {
   const report = parse(await unpack(bytes));
   try {
-    if (looksLikeSarif(report)) return parseSarif(report, key, named);
+    if (looksLikeSarif(report)) return withFewTools(parseSarif(report, key, named));
     const scanner = named ?? recognise(report);
-    return [{ scanner, findings: await readNative(scanner, report, key) }];
+    return [await readNative(scanner, report, key)];
   } catch (error) {
     if (error instanceof SarifError && error.about === 'scanner') throw wrongParameter(error.message);
     if (error instanceof SarifError || error instanceof InvalidReportError) throw wrongReport(error.message);
@@ -43,7 +57,14 @@ export async function readUpload(
   }
 }
 
-async function readNative(scanner: Scanner, report: unknown, key: string): Promise<ReportedFinding[]> {
+/** Each tool has a manifest of its own. */
+function withFewTools(reports: SarifReport[]): SarifReport[] {
+  const tools = reports.reduce((total, report) => total + report.tools.length, 0);
+  if (tools <= MAX_TOOLS) return reports;
+  throw wrongReport(`The log has runs of ${tools} tools; at most ${MAX_TOOLS} are taken`);
+}
+
+async function readNative(scanner: Scanner, report: unknown, key: string): Promise<ImportedReport> {
   recogniseReport(scanner, report);
   const sanitised = await sanitiseReport(scanner, report, {
     key,
@@ -51,10 +72,10 @@ async function readNative(scanner: Scanner, report: unknown, key: string): Promi
     readLines: async () => null,
     secrets: scanner === 'gitleaks' ? secretsIn(report) : new Set(),
   });
-  const { findings } = parseReport(scanner, sanitised);
+  const { findings, incomplete } = parseReport(scanner, sanitised);
   if (findings.length > MAX_RESULTS)
     throw wrongReport(`The report holds ${findings.length} results; at most ${MAX_RESULTS} are taken`);
-  return findings;
+  return { scanner, findings, incomplete };
 }
 
 async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
@@ -69,7 +90,7 @@ async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
     // A gateway that takes the type for text has replaced bytes by then: nothing of it can be saved.
     throw new ServiceError(
       'invalid_json',
-      'The body begins like gzip but can not be unpacked: send it with Content-Type: application/gzip',
+      'The body begins like gzip but can not be unpacked: it is damaged, or was sent without Content-Type: application/gzip',
       { cause },
     );
   }
@@ -77,7 +98,7 @@ async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
 
 function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    return readJson(bytes);
   } catch (cause) {
     throw new ServiceError('invalid_json', 'The report is not valid JSON', { cause });
   }

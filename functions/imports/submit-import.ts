@@ -4,19 +4,19 @@ import { gzip } from 'node:zlib';
 import type { Attribution } from '#domain/actor.ts';
 import type { Clock } from '#domain/clock.ts';
 import type { Ids } from '#domain/ids.ts';
-import type { Scanner } from '#domain/vocabulary.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import { sourceOf, toLines } from '#shared/ingest/report-source.ts';
-import { type ReportedSet, readReportedSet } from '#shared/ingest/reported-set.ts';
+import { type ReportedSet, readReportedSets } from '#shared/ingest/reported-set.ts';
 import { logError } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { replayScan } from '#shared/scans/submit-scan.ts';
 import type { SecretReader } from '#shared/security/secrets.ts';
 import type { AssetRecord, AssetStore } from '#store/assets.ts';
-import type { ImportStore, NewImport } from '#store/imports.ts';
-import type { ManifestHead, ManifestStore } from '#store/manifests.ts';
+import { type ImportStore, MAX_UNCHANGED, type NewImport } from '#store/imports.ts';
+import type { ManifestStore } from '#store/manifests.ts';
 import { IdempotentReplay, type ScanRecord, type ScanStore } from '#store/scans.ts';
+import { inBranch } from './branch-role.ts';
 import type { ImportedReport } from './read-upload.ts';
 
 const zip = promisify(gzip);
@@ -39,12 +39,11 @@ export interface ImportSubmission {
   readonly idempotencyKey: string | null;
 }
 
-/** A report as it will be ingested, and how it stands to the last one. */
+/** A report as it will be ingested. */
 interface Prepared {
-  readonly scanner: Scanner;
-  readonly findings: ImportedReport['findings'];
-  readonly set: ReportedSet;
-  readonly head: ManifestHead | null;
+  readonly report: ImportedReport;
+  /** By origin. */
+  readonly sets: readonly ReportedSet[];
 }
 
 /**
@@ -59,39 +58,53 @@ export async function submitImport(
   attribution: Attribution,
   dependencies: ImportDependencies,
 ): Promise<ScanRecord> {
-  const { imports, ids } = dependencies;
-  const isDefault = isDefaultBranch(asset, submission.branch);
-  const scanId = ids.next();
-  const ref = { orgId, scanId, assetId: asset.id, runId: ids.next() };
+  const { ids, assets, manifests } = dependencies;
+  const ref = { orgId, scanId: ids.next(), assetId: asset.id, runId: ids.next() };
   const prepared = await Promise.all(
-    submission.reports.map(async ({ scanner, findings }): Promise<Prepared> => {
-      const set = await readReportedSet({ ref, scanner }, sourceOf(findings));
-      const head = isDefault
-        ? await dependencies.manifests.readUnchanged(orgId, asset.id, scanner, set.digest)
-        : null;
-      return { scanner, findings, set, head };
+    submission.reports.map(async (report): Promise<Prepared> => {
+      return { report, sets: await readReportedSets({ ref, scanner: report.scanner }, sourceOf(report)) };
     }),
   );
-  const made: NewImport = {
-    ref,
-    branch: submission.branch,
-    isDefault,
-    reports: prepared.map(({ scanner, set }) => ({ scanner, count: set.entries.size })),
-    idempotency: idempotencyOf(asset.id, submission, prepared),
-  };
+  const idempotency = idempotencyOf(asset.id, submission, prepared);
   try {
-    const unchanged = prepared.flatMap(({ scanner, set, head }) =>
-      head ? [{ scanner, head, counts: set.counts, digest: set.digest }] : [],
-    );
-    if (unchanged.length === prepared.length) {
-      const done = await imports.completeUnchanged(made, unchanged, attribution);
-      if (done) return done;
-    }
-    return await enqueue(made, prepared, attribution, dependencies);
+    return await inBranch(orgId, asset, submission.branch, { assets, manifests }, async (role) => {
+      const reports = prepared.map(({ report: { scanner }, sets }) => ({
+        scanner,
+        count: sets.reduce((total, { entries }) => total + entries.size, 0),
+      }));
+      const made: NewImport = { ref, branch: submission.branch, ...role, reports, idempotency };
+      return (
+        (await completeUnchanged(made, prepared, attribution, dependencies)) ??
+        (await enqueue(made, prepared, attribution, dependencies))
+      );
+    });
   } catch (error) {
-    if (!(error instanceof IdempotentReplay) || !made.idempotency) throw error;
-    return replayScan(orgId, made.idempotency, dependencies.scans);
+    if (!(error instanceof IdempotentReplay) || !idempotency) throw error;
+    return replayScan(orgId, idempotency, dependencies.scans);
   }
+}
+
+/** The scan of an import that changes nothing; null where it may change something. */
+async function completeUnchanged(
+  made: NewImport,
+  prepared: readonly Prepared[],
+  attribution: Attribution,
+  { imports, manifests }: ImportDependencies,
+): Promise<ScanRecord | null> {
+  // Another branch has no manifest; what is incomplete confirms nothing, and its scan has to say so.
+  if (!made.isDefault || prepared.some(({ report }) => report.incomplete !== null)) return null;
+  const { orgId, assetId } = made.ref;
+  const compared = await Promise.all(
+    prepared.flatMap(({ report: { scanner }, sets }) =>
+      sets.map(async ({ origin, counts, digest }) => {
+        const head = await manifests.readUnchanged(orgId, assetId, origin, digest);
+        return head && { scanner, origin, head, counts, digest };
+      }),
+    ),
+  );
+  const unchanged = compared.filter((one) => one !== null);
+  if (unchanged.length < compared.length || unchanged.length > MAX_UNCHANGED) return null;
+  return imports.completeUnchanged(made, unchanged, attribution);
 }
 
 /** Reports first, then the scan, then the message: where that is lost, the sweep sends it again. */
@@ -103,10 +116,10 @@ async function enqueue(
 ): Promise<ScanRecord> {
   const { ref } = made;
   await Promise.all(
-    prepared.map(async ({ scanner, findings }) =>
+    prepared.map(async ({ report }) =>
       bucket.write(
-        { ...ref, scanner, format: 'findings' },
-        new Uint8Array(await zip(toLines(findings), { level: 1 })),
+        { ...ref, scanner: report.scanner, format: 'findings' },
+        new Uint8Array(await zip(toLines(report), { level: 1 })),
       ),
     ),
   );
@@ -124,21 +137,17 @@ async function enqueue(
   return scan;
 }
 
-/**
- * An import without a branch is of the default one, and so is the first that names one where none is known
- * yet: what has no repository to ask has no other way to tell.
- */
-export function isDefaultBranch(asset: AssetRecord, branch: string | null): boolean {
-  return branch === null || asset.default_branch === null || branch === asset.default_branch;
-}
-
 function idempotencyOf(
   assetId: string,
   { idempotencyKey, branch }: ImportSubmission,
   prepared: readonly Prepared[],
 ): NewImport['idempotency'] {
   if (idempotencyKey === null) return null;
-  const reports = prepared.map(({ scanner, set }) => [scanner, set.digest]);
+  const reports = prepared.map(({ report, sets }) => [
+    report.scanner,
+    sets.map(({ origin, digest }) => [origin, digest]),
+    report.incomplete,
+  ]);
   const request = createHash('sha256').update(JSON.stringify(['import', assetId, branch, reports]));
   return { key: idempotencyKey, request: request.digest('hex') };
 }

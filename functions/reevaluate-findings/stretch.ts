@@ -1,5 +1,5 @@
 import { needsRevisit } from '#domain/lifecycle.ts';
-import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
+import type { Origin } from '#domain/origin.ts';
 import { type ActivePolicy, readActivePolicies } from '#shared/judging/active-policies.ts';
 import { AskedPolicies } from '#shared/judging/asked-policies.ts';
 import { createJudge, type JudgeDependencies } from '#shared/judging/judge.ts';
@@ -38,11 +38,10 @@ export type Outcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'more' | 'busy'; readonly cursor: ReevaluationCursor | null };
 
-const LAST_SCANNER = SCANNERS[3];
 /** Findings judged together. */
 const BATCH = 500;
 
-/** Goes through findings asset by asset, scanner by scanner, in the order of their ids. */
+/** Goes through findings asset by asset, origin by origin, in the order of their ids. */
 export async function goOn(stretch: Stretch, dependencies: StretchDependencies): Promise<Outcome> {
   const { orgId, assetId } = stretch.ref;
   const asked = new AskedPolicies('change', dependencies.clock.now());
@@ -67,9 +66,9 @@ export async function goOn(stretch: Stretch, dependencies: StretchDependencies):
   }
 }
 
-/** Past every finding of an asset. */
-function endOf(assetId: string): ReevaluationCursor {
-  return { asset_id: assetId, scanner: LAST_SCANNER, finding_id: '~' };
+/** Past every finding of an asset, or of one of its origins. */
+function endOf(assetId: string, origin = '~'): ReevaluationCursor {
+  return { asset_id: assetId, scanner: origin, finding_id: '~' };
 }
 
 async function throughAsset(
@@ -86,32 +85,29 @@ async function throughAsset(
   ]);
   if (!asset) return { kind: 'done' };
   const passed = stretch.cursor?.asset_id === assetId ? stretch.cursor : null;
-  for (const scanner of SCANNERS) {
-    const head = heads.get(scanner);
-    if (!head || (passed && SCANNERS.indexOf(scanner) < SCANNERS.indexOf(passed.scanner))) continue;
-    const after = passed?.scanner === scanner ? passed.finding_id : '';
-    const outcome = await throughScanner(
-      { asset, scanner, head, after },
-      stretch,
-      active,
-      asked,
-      dependencies,
-    );
+  let { cursor } = stretch;
+  for (const [origin, head] of heads) {
+    if (passed && origin < passed.scanner) continue;
+    const after = passed?.scanner === origin ? passed.finding_id : '';
+    const part = { asset, origin, head, after };
+    const outcome = await throughOrigin(part, { ...stretch, cursor }, active, asked, dependencies);
     if (outcome.kind !== 'done') return outcome;
+    cursor = endOf(assetId, origin);
+    if (!stretch.keepGoing()) return { kind: 'more', cursor };
   }
   return { kind: 'done' };
 }
 
-/** Findings of one scanner on one asset, from an id on. */
+/** Findings of one origin on one asset, from an id on. */
 interface Part {
   readonly asset: AssetRecord;
-  readonly scanner: Scanner;
+  readonly origin: Origin;
   readonly head: ManifestHead;
   readonly after: string;
 }
 
-async function throughScanner(
-  { asset, scanner, head, after }: Part,
+async function throughOrigin(
+  { asset, origin, head, after }: Part,
   { ref: { orgId }, cursor, keepGoing, save }: Stretch,
   active: readonly ActivePolicy[],
   asked: AskedPolicies,
@@ -120,7 +116,7 @@ async function throughScanner(
   const { manifests, scans, writes, clock } = dependencies;
   // An ingest judges by the policies that it began with; and two that write the same findings hinder each other.
   if (head.lease_run !== null && head.lease_until > clock.now()) return { kind: 'busy', cursor };
-  const ids = (await unresolvedIds(orgId, asset.id, scanner, head, manifests)).filter((id) => id > after);
+  const ids = (await unresolvedIds(orgId, asset.id, origin, head, manifests)).filter((id) => id > after);
   if (ids.length === 0) return { kind: 'done' };
   const scan = head.last_scan_id === null ? null : await scans.get(orgId, head.last_scan_id);
   const judge = createJudge(active, { orgId, asset, scan }, asked, dependencies);
@@ -137,7 +133,7 @@ async function throughScanner(
       const held = await writes.readExisting(orgId, batch);
       const marked = new Set(held.filter(needsRevisit).map(({ id }) => id));
       await writes.changeAll(scope, held, await judgedChange(judge, held, (one) => one), marked);
-      reached = { asset_id: asset.id, scanner, finding_id: batch.at(-1) ?? '' };
+      reached = { asset_id: asset.id, scanner: origin, finding_id: batch.at(-1) ?? '' };
       await save(reached);
     }
     return { kind: 'done' };
@@ -148,19 +144,19 @@ async function throughScanner(
 }
 
 /**
- * Every finding of a scanner that is not resolved, or that its next run would reopen: what it reported last, and
+ * Every finding of an origin that is not resolved, or that its next run would reopen: what it reported last, and
  * what was decided otherwise. Both are read consistently, so that none is missed.
  */
 async function unresolvedIds(
   orgId: string,
   assetId: string,
-  scanner: Scanner,
+  origin: Origin,
   head: ManifestHead,
   manifests: StretchDependencies['manifests'],
 ): Promise<string[]> {
   const [entries, revisits] = await Promise.all([
-    manifests.readEntries(orgId, assetId, scanner, head.chunks),
-    manifests.listRevisits(orgId, assetId, scanner),
+    manifests.readEntries(orgId, assetId, origin, head.chunks),
+    manifests.listRevisits(orgId, assetId, origin),
   ]);
   return [...new Set([...entries.map(({ id }) => id), ...revisits])].sort();
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '#domain/clock.ts';
 import { systemClock } from '#domain/clock.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
+import { readJson } from '#shared/reports/json.ts';
 import { InvalidReportError, recogniseReport } from '#shared/reports/parse.ts';
 import type { ScannerCommand, ScannerSettings } from './commands.ts';
 import { privateFolder, scannerCommand } from './commands.ts';
@@ -124,14 +125,14 @@ async function readOutcome(
   }
   if (stopped === 'limit') return failed('report_invalid', tooLarge(scanner));
   if (exitCode === null || !command.success.includes(exitCode)) {
-    return failed('scanner_failed', explainFailure(scanner, outcome, await readJson(path)));
+    return failed('scanner_failed', explainFailure(scanner, outcome, await readReport(path)));
   }
   // Gitleaks exits 0 with an empty report where git itself failed below it.
   if (scanner === 'gitleaks' && /^\S+ (?:ERR|FTL) /m.test(stderr)) {
     return failed('scanner_failed', `gitleaks could not read the repository: ${tailOf(stderr)}`);
   }
   if ((await sizeOf(path)) > LARGEST_REPORT) return failed('report_invalid', tooLarge(scanner));
-  const report = await readJson(path);
+  const report = await readReport(path);
   if (report === undefined) {
     return failed('report_invalid', `${scanner} ended without a readable report${quoted(stderr)}`);
   }
@@ -154,10 +155,9 @@ function quoted(stderr: string): string {
 }
 
 /** undefined where there is no report, or none in JSON. */
-async function readJson(path: string): Promise<unknown> {
+async function readReport(path: string): Promise<unknown> {
   try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return value;
+    return readJson(await readFile(path));
   } catch {
     return undefined;
   }

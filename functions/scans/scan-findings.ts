@@ -75,11 +75,12 @@ async function readReported(
   const refs = held.filter((run) => run.default_branch).flatMap((run) => manifestRefs(run, wanted));
   const [entries, own] = await Promise.all([
     Promise.all(
-      refs.map(async ({ assetId, scanner, chunks }) =>
-        (await manifests.readEntries(orgId, assetId, scanner, chunks)).map((entry) => ({
+      refs.map(async ({ assetId, scanner, origin, chunks }) =>
+        (await manifests.readEntries(orgId, assetId, origin, chunks)).map((entry) => ({
           ...entry,
           assetId,
           scanner,
+          origin,
           record: null,
           created_at: timestamp(entry.createdAt),
         })),
@@ -96,8 +97,12 @@ async function readReported(
 function manifestRefs(run: RunRecord, wanted: Wanted) {
   return run.scanners
     .filter((scanner) => !wanted.scanner || wanted.scanner.includes(scanner))
-    .map((scanner) => ({ scanner, manifest: run.states[scanner]?.result?.manifest }))
-    .flatMap(({ scanner, manifest }) =>
-      manifest ? [{ assetId: run.asset_id, scanner, chunks: manifest.chunks }] : [],
+    .flatMap((scanner) =>
+      (run.states[scanner]?.result?.manifests ?? []).map(({ origin, chunks }) => ({
+        assetId: run.asset_id,
+        scanner,
+        origin,
+        chunks,
+      })),
     );
 }

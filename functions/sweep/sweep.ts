@@ -84,8 +84,7 @@ async function repeatImport(
   run: RunRecord,
   { manifests, importRequests, clock }: SweepDependencies,
 ): Promise<void> {
-  const leased = run.scanners.map((scanner) => manifests.isLeased(orgId, run.asset_id, scanner, clock.now()));
-  if ((await Promise.all(leased)).includes(true)) return;
+  if (await manifests.isLeased(orgId, run.asset_id, run.scanners, clock.now())) return;
   await importRequests.send({ org_id: orgId, scan_id: run.scan_id, asset_id: run.asset_id, run_id: run.id });
 }
 

@@ -73,9 +73,9 @@ async function handOver(
   reports: readonly ImportedReport[],
   { imports, bucket, importRequests, clock }: TakeUploadDependencies,
 ): Promise<void> {
-  for (const { scanner, findings } of reports) {
-    const lines = new Uint8Array(await zip(toLines(findings), { level: 1 }));
-    await bucket.write({ ...place, scanner, format: 'findings' }, lines);
+  for (const report of reports) {
+    const lines = new Uint8Array(await zip(toLines(report), { level: 1 }));
+    await bucket.write({ ...place, scanner: report.scanner, format: 'findings' }, lines);
   }
   await imports.uploaded(
     {

@@ -71,6 +71,17 @@ export function whenAbsent<T extends Life>(held: T, scanId: string, at: number, 
 }
 
 /**
+ * The scan that saw a finding last. The last complete run saw all that is reported (null: there was none), so
+ * that an unchanged finding need not be written; an incomplete one saw what it wrote. Scans' ids sort by time.
+ */
+export function lastSeen(
+  { reported, last_seen_scan_id }: { readonly reported: boolean; readonly last_seen_scan_id: string },
+  lastRun: string | null | undefined,
+): string {
+  return reported && lastRun && lastRun > last_seen_scan_id ? lastRun : last_seen_scan_id;
+}
+
+/**
  * Whether the scanner says otherwise than what was decided: resolved though reported, or live though not.
  * Its next run has to look at it, even where the report has not changed.
  */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { addCounts } from '#domain/cells.ts';
 import type { IngestStep } from '#events/pipeline.ts';
 import { logError } from '#shared/log.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
 import { type IngestContext, type IngestDependencies, newFinding, openJudge } from './context.ts';
-import { reconcile } from './reconcile.ts';
+import { reconcile, type Taken } from './reconcile.ts';
 import { openReport } from './report-source.ts';
-import { type ReportedSet, readReportedSet } from './reported-set.ts';
+import { type ReportedSet, readReportedSets } from './reported-set.ts';
 
 /**
  * Turns one scanner's report of one run into findings. Safe to repeat: ids follow from what was
@@ -52,24 +53,74 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
     holder: `${ref.runId}#${randomUUID()}`,
     at: clock.now(),
   };
-  const report = await readReport(context, dependencies);
-  if (report === null) return;
-  const result = run.default_branch
-    ? await reconcile(context, report, dependencies)
-    : await keepWithScan(context, report, dependencies);
-  if (result) await runs.scannerIngested(ref, step.scanner, result);
+  const sets = await readReport(context, dependencies);
+  if (sets === null) return;
+  const { result, error } = run.default_branch
+    ? await reconcileEach(context, sets, dependencies)
+    : { result: await keepWithScan(context, sets, dependencies), error: incompleteness(sets) };
+  if (error === null) await runs.scannerIngested(ref, step.scanner, result);
+  else await runs.scannerFellShort(ref, step.scanner, error, result, clock.now());
+}
+
+type Result = NonNullable<ScannerState['result']>;
+
+const NOTHING: Result = { counts: {}, new_count: 0, resolved_count: 0, manifests: [] };
+
+/** One origin after the other, each under a lease of its own. What an earlier attempt has done is done. */
+async function reconcileEach(
+  context: IngestContext,
+  sets: readonly ReportedSet[],
+  dependencies: IngestDependencies,
+): Promise<{ result: Result; error: ScannerState['error'] }> {
+  const { ref, run, scanner } = context;
+  const { runs, clock } = dependencies;
+  let result = run.states[scanner]?.result ?? NOTHING;
+  const done = new Set(result.manifests.map(({ origin }) => origin));
+  const waiting = sets.filter(({ origin }) => !done.has(origin));
+  const held: string[] = [];
+  for (const set of waiting) {
+    // A lease counts from its own beginning, whatever the ones before have taken.
+    const outcome = await reconcile({ ...context, at: clock.now() }, set, dependencies);
+    if (outcome.kind === 'held') {
+      held.push(outcome.reason);
+      continue;
+    }
+    result = joined(result, outcome);
+    if (set !== waiting.at(-1)) await runs.scannerProgressed(ref, scanner, result);
+  }
+  if (held.length === 0) return { result, error: incompleteness(sets) };
+  const others = held.length > 1 ? `; the same is true of ${held.length - 1} more` : '';
+  return { result, error: { code: 'suspicious_empty_report', message: `${held[0]}${others}` } };
+}
+
+function incompleteness(sets: readonly ReportedSet[]): ScannerState['error'] {
+  const reason = sets.find(({ incomplete }) => incomplete !== null)?.incomplete;
+  return reason ? { code: 'report_incomplete', message: reason } : null;
+}
+
+function joined(result: Result, { counts, newCount, resolvedCount, manifest }: Taken): Result {
+  return {
+    counts: sumOf([result.counts, counts]),
+    new_count: result.new_count + newCount,
+    resolved_count: result.resolved_count + resolvedCount,
+    manifests: [...result.manifests, manifest],
+  };
+}
+
+function sumOf(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  return Object.fromEntries(addCounts(...counts.map((some) => new Map(Object.entries(some)))));
 }
 
 /** What the report holds; null where it can't be read, which is then recorded as the scanner's failure. */
 async function readReport(
   context: IngestContext,
   { bucket, runs, clock }: IngestDependencies,
-): Promise<ReportedSet | null> {
+): Promise<ReportedSet[] | null> {
   const { ref, scanner, format } = context;
   const gzipped = await bucket.read({ ...ref, scanner, format });
   try {
     if (!gzipped) throw new Error('no report was uploaded');
-    return await readReportedSet(context, await openReport(scanner, format, gzipped));
+    return await readReportedSets(context, await openReport(scanner, format, gzipped));
   } catch (error) {
     logError('report not readable', error, { run_id: ref.runId, scanner });
     await runs.scannerFailed(
@@ -88,15 +139,16 @@ const BATCH = 1000;
 /** Another branch's findings belong to that scan alone, and move no status and no counter (design 5). */
 async function keepWithScan(
   context: IngestContext,
-  report: ReportedSet,
+  sets: readonly ReportedSet[],
   dependencies: IngestDependencies,
-): Promise<NonNullable<ScannerState['result']>> {
+): Promise<Result> {
   const { orgId, scanId } = context.ref;
   const { judge, asked } = await openJudge(context, dependencies);
-  for await (const batch of report.batches(new Set(report.entries.keys()), BATCH)) {
-    const records = await judge(batch.map(([, finding]) => newFinding(context, finding)));
-    await dependencies.writes.writeBranchFindings(orgId, scanId, records, context.at);
-  }
+  for (const { batches, entries } of sets)
+    for await (const batch of batches(new Set(entries.keys()), BATCH)) {
+      const records = await judge(batch.map(([, finding]) => newFinding(context, finding)));
+      await dependencies.writes.writeBranchFindings(orgId, scanId, records, context.at);
+    }
   await asked.record(orgId, dependencies);
-  return { counts: report.counts, new_count: 0, resolved_count: 0, manifest: null };
+  return { ...NOTHING, counts: sumOf(sets.map(({ counts }) => counts)) };
 }

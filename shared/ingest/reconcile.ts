@@ -1,6 +1,6 @@
 import { timestamp } from '#domain/clock.ts';
-import { whenAbsent, whenReported } from '#domain/lifecycle.ts';
-import { buildManifest, type ManifestEntry } from '#domain/manifest.ts';
+import { lastSeen, whenAbsent, whenReported } from '#domain/lifecycle.ts';
+import type { ManifestEntry } from '#domain/manifest.ts';
 import type { Judge } from '#shared/judging/judge.ts';
 import { judgedChange } from '#shared/judging/judged-change.ts';
 import { digestFinding, withReported } from '#shared/reports/digest.ts';
@@ -9,7 +9,7 @@ import { assetPlaceCheck, countedPlace } from '#store/assets.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import type { WriteScope } from '#store/finding-writes.ts';
 import type { ManifestHead } from '#store/manifests.ts';
-import type { ManifestRef, ScannerState } from '#store/runs.ts';
+import type { ManifestRef } from '#store/runs.ts';
 import { chunksOf } from '#store/table.ts';
 import {
   type IngestContext,
@@ -18,9 +18,19 @@ import {
   newFinding,
   openJudge,
 } from './context.ts';
+import { keepManifest, replaceManifest } from './new-manifest.ts';
 import type { ReportedSet } from './reported-set.ts';
 
-type Result = NonNullable<ScannerState['result']>;
+/** What became of one origin's report. */
+export interface Taken {
+  readonly kind: 'taken';
+  /** By cell as reported. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly newCount: number;
+  readonly resolvedCount: number;
+  readonly manifest: ManifestRef;
+}
+type Reconciled = Taken | { readonly kind: 'held'; readonly reason: string };
 
 /** From this many on, a report without any finding is held until a second one confirms it (design 5). */
 const SUSPICIOUS_FROM = 20;
@@ -47,23 +57,26 @@ interface Outcome {
 }
 
 /**
- * Brings the organization's findings in line with a complete report of the default branch: new ones
- * are created, absent ones resolved, resolved ones that are seen again reopened, changed ones brought up
- * to date; what people decided stays. What was reported last is known from the manifest, so a rescan
- * reads what changed, not what is there, and an unchanged one reads nothing but the manifest's head.
- * @returns the result, or null where the report was held
+ * Brings the organization's findings in line with what one origin reports of the default branch: new ones
+ * are created, absent ones resolved where the report is complete, resolved ones that are seen again
+ * reopened, changed ones brought up to date; what people decided stays. What was reported last is known
+ * from the manifest, so a rescan reads what changed, not what is there, and an unchanged one reads nothing
+ * but the manifest's head.
+ * @throws ManifestBusy
  */
 export async function reconcile(
   context: IngestContext,
   report: ReportedSet,
   dependencies: IngestDependencies,
-): Promise<Result | null> {
+): Promise<Reconciled> {
   try {
     return await reconcileLeased(context, report, dependencies);
   } catch (error) {
     // What failed may be tried again at once; after a crash the lease has to run out.
-    const { ref, scanner, holder } = context;
-    await dependencies.manifests.release(ref.orgId, ref.assetId, scanner, holder).catch(() => undefined);
+    const { ref, holder } = context;
+    await dependencies.manifests
+      .release(ref.orgId, ref.assetId, report.origin, holder)
+      .catch(() => undefined);
     throw error;
   }
 }
@@ -72,26 +85,44 @@ async function reconcileLeased(
   context: IngestContext,
   report: ReportedSet,
   dependencies: IngestDependencies,
-): Promise<Result | null> {
-  const { ref, scanner, at, holder } = context;
+): Promise<Reconciled> {
+  const { ref, at, holder } = context;
   const { manifests } = dependencies;
+  const { origin } = report;
   const [head, revisits] = await Promise.all([
-    manifests.lease(ref.orgId, ref.assetId, scanner, holder, at),
-    manifests.listRevisits(ref.orgId, ref.assetId, scanner),
+    manifests.lease(ref.orgId, ref.assetId, origin, holder, at),
+    manifests.listRevisits(ref.orgId, ref.assetId, origin),
   ]);
-  if (!head) throw new ManifestBusy(`${scanner} of asset ${ref.assetId} is being ingested by another run`);
-  if (await holdsBack(context, head, report.entries.size, dependencies)) return null;
-  const unchanged = head.digest === report.digest;
-  if (unchanged && revisits.length === 0) return keepManifest(context, head, dependencies);
-  const autoResolve = await dependencies.readAutoResolve(ref.orgId);
+  if (!head) throw new ManifestBusy(`${origin} of asset ${ref.assetId} is being ingested by another run`);
+  const complete = report.incomplete === null;
+  const reason = complete ? suspicion(context, head, report) : null;
+  if (reason !== null) {
+    await manifests.hold(ref.orgId, ref.assetId, origin, ref.scanId, holder);
+    return { kind: 'held', reason };
+  }
+  const unchanged = complete && head.digest === report.digest;
+  const same = async (): Promise<Taken> => {
+    const manifest = await keepManifest(context, report, head, dependencies);
+    return { kind: 'taken', counts: head.counts, newCount: 0, resolvedCount: 0, manifest };
+  };
+  if (unchanged && revisits.length === 0) return same();
+  // What an incomplete report does not name may be there all the same.
+  const autoResolve = complete && (await dependencies.readAutoResolve(ref.orgId));
   // Where nothing is resolved by itself, those that wait for it keep their marks.
   const marked = revisits.filter((id) => autoResolve || report.entries.has(id));
-  if (unchanged && marked.length === 0) return keepManifest(context, head, dependencies);
+  if (unchanged && marked.length === 0) return same();
 
-  const known = await manifests.readEntries(ref.orgId, ref.assetId, scanner, head.chunks);
+  const known = await manifests.readEntries(ref.orgId, ref.assetId, origin, head.chunks);
   // Read under the lease: whoever changes a policy waits for it before looking at these findings.
   const { judge, asked } = await openJudge(context, dependencies);
-  const work = { context, report, head, scope: writeScope(context, dependencies), autoResolve, judge };
+  const work = {
+    context,
+    report,
+    head,
+    scope: writeScope(context, report, dependencies),
+    autoResolve,
+    judge,
+  };
   const outcome = await writeChanges(work, known, new Set(marked), dependencies);
   await asked.record(ref.orgId, dependencies);
   const createdAt = new Map(known.map((entry) => [entry.id, entry.createdAt]));
@@ -104,53 +135,33 @@ async function reconcileLeased(
       createdAt: createdAt.get(id) ?? outcome.createdAt.get(id) ?? at,
     }),
   );
-  const manifest = await replaceManifest(context, head, entries, report, dependencies);
-  return {
-    counts: report.counts,
-    new_count: outcome.newCount,
-    resolved_count: outcome.resolvedCount,
-    manifest,
-  };
+  const manifest = await replaceManifest(work, known, entries, dependencies);
+  const { newCount, resolvedCount } = outcome;
+  return { kind: 'taken', counts: report.counts, newCount, resolvedCount, manifest };
 }
 
 /** A report that lost everything at once is more likely a broken scan than a clean repository. */
-async function holdsBack(
-  context: IngestContext,
-  head: ManifestHead,
-  reported: number,
-  { manifests, runs }: IngestDependencies,
-): Promise<boolean> {
-  const { ref, scanner, at, holder } = context;
-  const suspicious = reported === 0 && head.count >= SUSPICIOUS_FROM;
-  const confirmed = head.held_scan_id !== null && head.held_scan_id !== ref.scanId;
-  if (!suspicious || confirmed) return false;
-  await manifests.hold(ref.orgId, ref.assetId, scanner, ref.scanId, holder);
-  const message = `${scanner} reported nothing where it last reported ${head.count} findings; nothing was resolved. A second scan with the same outcome confirms it`;
-  await runs.scannerFailed(ref, scanner, { code: 'suspicious_empty_report', message }, at);
-  return true;
-}
-
-/** The same report again: only which scan saw it last is new. */
-async function keepManifest(
-  context: IngestContext,
-  head: ManifestHead,
-  dependencies: IngestDependencies,
-): Promise<Result> {
-  const manifest: ManifestRef = { chunks: head.chunks, count: head.count };
-  await swapHead(context, manifest, { counts: head.counts, digest: head.digest ?? '' }, dependencies);
-  return { counts: head.counts, new_count: 0, resolved_count: 0, manifest };
+function suspicion(
+  { ref }: IngestContext,
+  { count, held_scan_id: held }: ManifestHead,
+  { name, entries }: ReportedSet,
+): string | null {
+  const confirmed = held !== null && held !== ref.scanId;
+  if (entries.size > 0 || count < SUSPICIOUS_FROM || confirmed) return null;
+  return `${name} reported nothing where it last reported ${count} findings; nothing was resolved. A second scan with the same outcome confirms it`;
 }
 
 /** Conditions of every transaction: the lease is still ours, and the asset still where its findings are counted. */
 function writeScope(
-  { ref, asset, scanner, holder }: IngestContext,
+  { ref, asset, holder }: IngestContext,
+  { origin }: ReportedSet,
   { manifests }: IngestDependencies,
 ): WriteScope {
   const moved = () => new ManifestBusy('The asset was moved to another project meanwhile');
   return {
     orgId: ref.orgId,
     place: countedPlace(asset),
-    guards: [manifests.fence(ref.orgId, asset.id, scanner, holder), assetPlaceCheck(ref.orgId, asset, moved)],
+    guards: [manifests.fence(ref.orgId, asset.id, origin, holder), assetPlaceCheck(ref.orgId, asset, moved)],
   };
 }
 
@@ -166,11 +177,12 @@ async function writeChanges(
   const seen = new Set<string>();
   for (const [id, { digest }] of report.entries)
     if (digests.get(id) !== digest || revisits.has(id)) seen.add(id);
+  const taken = await takeIn(work, seen, digests, revisits, dependencies);
+  if (report.incomplete !== null) return { ...taken, resolvedCount: 0 };
   const absent = [
     ...known.map((entry) => entry.id).filter((id) => !report.entries.has(id)),
     ...[...revisits].filter((id) => !report.entries.has(id) && !digests.has(id)),
   ];
-  const taken = await takeIn(work, seen, digests, revisits, dependencies);
   const resolvedCount = await leaveOut(work, absent, revisits, dependencies);
   return { ...taken, resolvedCount };
 }
@@ -183,19 +195,19 @@ async function takeIn(
   revisits: ReadonlySet<string>,
   dependencies: IngestDependencies,
 ): Promise<Omit<Outcome, 'resolvedCount'>> {
-  const { ref, at } = context;
+  const { ref } = context;
   const { writes } = dependencies;
   const createdAt = new Map<string, number>();
   let newCount = 0;
   for await (const batch of report.batches(ids, BATCH)) {
-    await keepLease(context, dependencies);
+    await keepLease(context, report, dependencies);
     const findings = new Map(batch);
     // Before the first ingest ever there is nothing to be found: the reads are saved.
     const existing = head.leases > 1 ? await writes.readExisting(ref.orgId, [...findings.keys()]) : [];
     const held = new Set(existing.map(({ id }) => id));
     const fresh = batch.filter(([id]) => !held.has(id)).map(([, finding]) => newFinding(context, finding));
     await writes.createAll(scope, await judge(fresh));
-    const reported = (one: FindingRecord) => asReported(one, findings.get(one.id), at);
+    const reported = (one: FindingRecord) => asReported(one, findings.get(one.id), context);
     const decide = await judgedChange(judge, existing, reported);
     await writes.changeAll(scope, existing, decide, revisits);
     const first = existing.filter((one) => one.first_seen_scan_id === ref.scanId && !known.has(one.id));
@@ -209,16 +221,20 @@ async function takeIn(
 function asReported(
   held: FindingRecord,
   finding: ReportedFinding | undefined,
-  at: number,
+  { ref, at }: IngestContext,
 ): FindingRecord | null {
   const same = !finding || digestFinding(held) === digestFinding(finding);
   if (same && held.reported && held.status !== 'resolved') return null;
-  return { ...whenReported(finding ? withReported(held, finding) : held, at), updated_at: timestamp(at) };
+  return {
+    ...whenReported(finding ? withReported(held, finding) : held, at),
+    last_seen_scan_id: ref.scanId,
+    updated_at: timestamp(at),
+  };
 }
 
 /** Findings that are no longer reported. */
 async function leaveOut(
-  { context, head, scope, autoResolve }: Reconciliation,
+  { context, report, head, scope, autoResolve }: Reconciliation,
   ids: readonly string[],
   revisits: ReadonlySet<string>,
   dependencies: IngestDependencies,
@@ -229,11 +245,10 @@ async function leaveOut(
   const decide = (held: FindingRecord): FindingRecord | null => {
     const next = whenAbsent(held, ref.scanId, at, autoResolve);
     if (next.status === held.status && !held.reported) return null;
-    const lastSeen = held.reported ? (head.last_scan_id ?? held.last_seen_scan_id) : held.last_seen_scan_id;
-    return { ...next, last_seen_scan_id: lastSeen, updated_at: timestamp(at) };
+    return { ...next, last_seen_scan_id: lastSeen(held, head.last_scan_id), updated_at: timestamp(at) };
   };
   for (const batch of chunksOf(ids, BATCH)) {
-    await keepLease(context, dependencies);
+    await keepLease(context, report, dependencies);
     const existing = await writes.readExisting(ref.orgId, batch);
     const now = await writes.changeAll(scope, existing, async (held) => held.map(decide), revisits);
     resolved += now.filter((record) => record.resolved_by_scan_id === ref.scanId).length;
@@ -243,48 +258,10 @@ async function leaveOut(
 
 /** A large report takes longer than a lease: it is renewed while the work goes on. */
 async function keepLease(
-  { ref, scanner, at, holder }: IngestContext,
+  { ref, at, holder }: IngestContext,
+  { origin }: ReportedSet,
   { manifests, clock }: IngestDependencies,
 ): Promise<void> {
   const now = clock.now();
-  if (now - at > 30_000) await manifests.renew(ref.orgId, ref.assetId, scanner, holder, now);
-}
-
-/** Writes the chunks that changed, then swaps the head: the last write, which makes the rest final. */
-async function replaceManifest(
-  context: IngestContext,
-  head: ManifestHead,
-  entries: readonly ManifestEntry[],
-  report: ReportedSet,
-  dependencies: IngestDependencies,
-): Promise<ManifestRef> {
-  const { ref, scanner } = context;
-  const chunks = buildManifest(entries);
-  const held = new Set(head.chunks);
-  await dependencies.manifests.writeChunks(
-    ref.orgId,
-    ref.assetId,
-    scanner,
-    chunks.filter((chunk) => !held.has(chunk.hash)),
-  );
-  const manifest: ManifestRef = { chunks: chunks.map((chunk) => chunk.hash), count: entries.length };
-  await swapHead(context, manifest, report, dependencies);
-  return manifest;
-}
-
-async function swapHead(
-  { ref, scanner, at, holder }: IngestContext,
-  manifest: ManifestRef,
-  { counts, digest }: Pick<ReportedSet, 'counts' | 'digest'>,
-  { manifests }: IngestDependencies,
-): Promise<void> {
-  await manifests.swap(ref.orgId, ref.assetId, scanner, {
-    manifest,
-    counts,
-    digest,
-    scanId: ref.scanId,
-    holder,
-    at,
-    heldScanId: null,
-  });
+  if (now - at > 30_000) await manifests.renew(ref.orgId, ref.assetId, origin, holder, now);
 }

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
 import * as z from 'zod';
 import { FINDING_CATEGORIES, SCANNERS, type Scanner, SEVERITIES } from '#domain/vocabulary.ts';
+import { readJson } from '#shared/reports/json.ts';
 import { parseReport } from '#shared/reports/parse.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 
@@ -17,12 +18,27 @@ const MAX_REPORT_BYTES = 200 * 1024 * 1024;
  * takes those that it needs, so that a large report is never in memory as a whole.
  */
 export interface ReportSource {
+  /** As in `ParsedReport`. */
+  readonly incomplete: string | null;
+  /** Whose it is, as in `SarifReport`. */
+  readonly tools: readonly (string | null)[];
   findings(): AsyncIterable<ReportedFinding>;
 }
 
-/** Findings that are at hand. */
-export function sourceOf(findings: readonly ReportedFinding[]): ReportSource {
+/** A report that is at hand. */
+interface ReportAtHand {
+  readonly findings: readonly ReportedFinding[];
+  readonly incomplete: string | null;
+  /** Absent: the scanner's own. */
+  readonly tools?: readonly (string | null)[];
+}
+
+const OWN = [null];
+
+export function sourceOf({ findings, incomplete, tools = OWN }: ReportAtHand): ReportSource {
   return {
+    incomplete,
+    tools,
     async *findings() {
       yield* findings;
     },
@@ -30,6 +46,7 @@ export function sourceOf(findings: readonly ReportedFinding[]): ReportSource {
 }
 
 /** What an import left in the bucket: written by us alone, so that its shape is checked but not mended. */
+const Header = z.object({ incomplete: z.string().nullable(), tools: z.array(z.string().nullable()) });
 const Line = z.looseObject({
   scanner: z.enum(SCANNERS),
   severity: z.enum(SEVERITIES),
@@ -47,18 +64,31 @@ export async function openReport(
   format: 'native' | 'findings',
   gzipped: Uint8Array,
 ): Promise<ReportSource> {
-  if (format === 'findings') return { findings: () => readLines(gzipped) };
+  if (format === 'findings') return { ...(await readHeader(gzipped)), findings: () => readFindings(gzipped) };
   const bytes = await unzip(gzipped, { maxOutputLength: MAX_REPORT_BYTES });
-  return sourceOf(parseReport(scanner, JSON.parse(bytes.toString('utf8'))).findings);
+  return sourceOf(parseReport(scanner, readJson(bytes)));
 }
 
-async function* readLines(gzipped: Uint8Array): AsyncIterable<ReportedFinding> {
-  const unzipped = Readable.from([gzipped]).pipe(createGunzip());
-  for await (const line of createInterface({ input: unzipped, crlfDelay: Number.POSITIVE_INFINITY }))
-    if (line !== '') yield Line.parse(JSON.parse(line)) as unknown as ReportedFinding;
+async function readHeader(gzipped: Uint8Array): Promise<z.infer<typeof Header>> {
+  for await (const line of readLines(gzipped)) return Header.parse(JSON.parse(line));
+  throw new Error('The findings of an import have no header');
 }
 
-/** As `openReport` reads it: a finding a line. */
-export function toLines(findings: readonly ReportedFinding[]): string {
-  return findings.map((finding) => `${JSON.stringify(finding)}\n`).join('');
+async function* readFindings(gzipped: Uint8Array): AsyncIterable<ReportedFinding> {
+  let header = true;
+  for await (const line of readLines(gzipped)) {
+    if (!header && line !== '') yield Line.parse(JSON.parse(line)) as unknown as ReportedFinding;
+    header = false;
+  }
+}
+
+function readLines(gzipped: Uint8Array): AsyncIterable<string> {
+  const input = Readable.from([gzipped]).pipe(createGunzip());
+  return createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+}
+
+/** As `openReport` reads it: what is to be known of the whole, then a finding a line. */
+export function toLines({ findings, incomplete, tools = OWN }: ReportAtHand): string {
+  const header: z.input<typeof Header> = { incomplete, tools: [...tools] };
+  return [header, ...findings].map((line) => `${JSON.stringify(line)}\n`).join('');
 }

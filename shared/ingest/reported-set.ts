@@ -1,19 +1,25 @@
 import { cellKey } from '#domain/cells.ts';
 import { findingId } from '#domain/ids.ts';
 import { digestReport } from '#domain/manifest.ts';
-import type { Severity } from '#domain/vocabulary.ts';
+import { type Origin, originOf } from '#domain/origin.ts';
+import type { Scanner, Severity } from '#domain/vocabulary.ts';
 import { digestFinding } from '#shared/reports/digest.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import type { IngestContext } from './context.ts';
 import type { ReportSource } from './report-source.ts';
 
-/** A report as ingest compares it with the last one: a few bytes for each finding. */
+/** What one origin reports, as ingest compares it with the last time: a few bytes for each finding. */
 export interface ReportedSet {
+  readonly origin: Origin;
+  /** As people know the origin. */
+  readonly name: string;
   readonly entries: ReadonlyMap<string, ReportedEntry>;
-  /** Names the whole report. */
+  /** Names all of it. */
   readonly digest: string;
   /** By cell as reported: every finding as `open`, whatever people made of it since. */
   readonly counts: Record<string, number>;
+  /** As in `ParsedReport`. */
+  readonly incomplete: string | null;
   /** The findings of some of the ids, so many at a time; each once. */
   batches(ids: ReadonlySet<string>, size: number): AsyncIterable<[string, ReportedFinding][]>;
 }
@@ -23,21 +29,55 @@ interface ReportedEntry {
   readonly digest: string;
 }
 
+interface Reported {
+  readonly origin: Origin;
+  readonly name: string;
+  readonly entries: Map<string, ReportedEntry>;
+}
+
 type Reporter = Pick<IngestContext, 'ref' | 'scanner'>;
 
-/** Goes through a report once. @throws what reading it throws */
-export async function readReportedSet(reporter: Reporter, source: ReportSource): Promise<ReportedSet> {
+/**
+ * Goes through a report once: a set for each origin that it is of, also for one that found nothing.
+ * @throws what reading it throws
+ */
+export async function readReportedSets(reporter: Reporter, source: ReportSource): Promise<ReportedSet[]> {
   const { scanner } = reporter;
-  const entries = new Map<string, ReportedEntry>();
-  for await (const finding of source.findings())
+  const byOrigin = new Map<Origin, Reported>();
+  const byTool = new Map<string | null, Reported>();
+  const openSet = (tool: string | null) => {
+    const origin = originOf(scanner, tool);
+    const reported = byOrigin.get(origin) ?? { origin, name: tool ?? scanner, entries: new Map() };
+    byOrigin.set(origin, reported);
+    byTool.set(tool, reported);
+    return reported;
+  };
+  for (const tool of source.tools) openSet(tool);
+  for await (const finding of source.findings()) {
+    const tool = finding.tool ?? null;
+    const { entries } = byTool.get(tool) ?? openSet(tool);
     entries.set(idOf(reporter, finding), { severity: finding.severity, digest: digestFinding(finding) });
+  }
+  return Array.from(byOrigin.values(), (reported) => ({
+    ...reported,
+    digest: digestReport(Array.from(reported.entries, ([id, { digest }]) => ({ id, digest }))),
+    counts: countsOf(scanner, reported.entries.values()),
+    incomplete: source.incomplete,
+    batches: (ids, size) => batchesOf(reporter, source, ids, size),
+  }));
+}
+
+/** By cell as reported. */
+export function countsOf(
+  scanner: Scanner,
+  entries: Iterable<{ readonly severity: Severity }>,
+): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { severity } of entries.values()) {
+  for (const { severity } of entries) {
     const cell = cellKey({ severity, status: 'open', scanner });
     counts[cell] = (counts[cell] ?? 0) + 1;
   }
-  const digest = digestReport(Array.from(entries, ([id, entry]) => ({ id, digest: entry.digest })));
-  return { entries, digest, counts, batches: (ids, size) => batchesOf(reporter, source, ids, size) };
+  return counts;
 }
 
 async function* batchesOf(

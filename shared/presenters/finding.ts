@@ -2,10 +2,10 @@ import type * as z from 'zod';
 import type { Finding } from '#contract/schemas/records.ts';
 import { timestamp } from '#domain/clock.ts';
 import { toOpaque } from '#domain/ids.ts';
-import { isLive } from '#domain/lifecycle.ts';
+import { isLive, lastSeen } from '#domain/lifecycle.ts';
 import type { VulnerabilityScore } from '#domain/vulnerability-scores.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
-import type { FindingPage } from '#store/findings.ts';
+import { type FindingPage, headName } from '#store/findings.ts';
 
 const DAY = 24 * 3600 * 1000;
 
@@ -25,12 +25,11 @@ interface Shown {
 export function presentFindings({ records, context }: FindingPage, now: number): z.input<typeof Finding>[] {
   return records.map((record) => {
     const asset = context.assets.get(record.asset_id);
-    const seen = context.heads.get(`${record.asset_id}#${record.scanner}`);
+    const seen = context.heads.get(headName(record));
     return present(record, {
       project_id: textOrNull(asset?.project_id),
       sub_project_id: textOrNull(asset?.sub_project_id),
-      // A finding that is no longer reported keeps the scan that saw it last.
-      last_seen_scan_id: record.reported && seen ? seen : record.last_seen_scan_id,
+      last_seen_scan_id: lastSeen(record, seen),
       slaDays: context.slaDays[record.severity],
       score: record.cve_id === null ? null : (context.scores.get(record.cve_id) ?? null),
       now,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { toolKey } from '#domain/origin.ts';
 import { type FindingCategory, SCANNERS, type Scanner, type Severity } from '#domain/vocabulary.ts';
 import {
   cweIds,
@@ -23,7 +24,7 @@ import {
 import { type Result, type Rule, type Run, result, sarifLog } from './sarif-log.ts';
 import { RuleBook } from './sarif-rules.ts';
 import { nameWithoutSecrets } from './secret-shapes.ts';
-import { toolKey, toolOf } from './tool.ts';
+import { toolOf } from './tool.ts';
 
 /** Results of one run of a report; GitHub's code scanning has the same bound. */
 export const MAX_RESULTS = 25_000;

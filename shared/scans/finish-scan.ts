@@ -36,10 +36,10 @@ export async function finishScan(
   await wakeWaiting(orgId, dependencies);
 }
 
-/** `partial`: some scanner on some asset failed. Never silently clean (design 7). */
+/** `partial`: some scanner on some asset failed, or did not tell all. Never silently clean (design 7). */
 function outcomeOf(scan: ScanRecord): 'completed' | 'partial' | 'failed' {
   if (scan.failed === 0 && scan.failures.length === 0) return 'completed';
-  return scan.done === 0 ? 'failed' : 'partial';
+  return scan.done + scan.heard === 0 ? 'failed' : 'partial';
 }
 
 async function wakeWaiting(

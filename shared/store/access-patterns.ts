@@ -220,19 +220,25 @@ export const ACCESS_PATTERNS = {
   manifestHead: {
     question: 'take the lease of a manifest and read its head',
     index: 'table',
-    key: 'ORG#o / MANIFEST#a#scanner',
+    key: 'ORG#o / MANIFEST#a#origin',
+    requests: 1,
+  },
+  manifestHeads: {
+    question: 'heads of the manifests of an asset, by origin',
+    index: 'table',
+    key: 'ORG#o / MANIFEST#a#…',
     requests: 1,
   },
   manifestChunks: {
-    question: 'what an (asset, scanner) reported last',
+    question: 'what an (asset, origin) reported last',
     index: 'table',
-    key: 'ORG#o#CHUNKS#a#scanner / hash',
+    key: 'ORG#o#CHUNKS#a#origin / hash',
     requests: 1,
   },
   revisits: {
     question: 'findings that a person decided otherwise than their scanner reports',
     index: 'table',
-    key: 'ORG#o#REVISIT#a#scanner / f',
+    key: 'ORG#o#REVISIT#a#origin / f',
     requests: 1,
   },
   suppressionEnds: {

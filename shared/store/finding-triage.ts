@@ -1,6 +1,7 @@
 import type { Attribution } from '#domain/actor.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
 import { needsRevisit } from '#domain/lifecycle.ts';
+import { originOf } from '#domain/origin.ts';
 import { assetPlaceCheck, countedPlace, type Placement } from './assets.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
@@ -129,7 +130,8 @@ function changeWrites(
 function markWrites(held: FindingRecord, next: FindingRecord): Write[] {
   const needed = needsRevisit(next);
   if (needed === needsRevisit(held)) return [];
-  const Key = revisitKey(held.org_id, held.asset_id, held.scanner, held.id);
+  const origin = originOf(held.scanner, held.tool);
+  const Key = revisitKey(held.org_id, held.asset_id, origin, held.id);
   return [needed ? { Put: { Item: Key } } : { Delete: { Key } }];
 }
 

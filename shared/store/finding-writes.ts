@@ -1,4 +1,5 @@
 import { needsRevisit } from '#domain/lifecycle.ts';
+import { originOf } from '#domain/origin.ts';
 import type { CountedPlace, CounterStore } from './counters.ts';
 import { cellDeltas, type FindingRecord, findingItem, parseFinding, replaceWrite } from './finding-record.ts';
 import { branchFindingKey, findingKey, revisitKey } from './keys.ts';
@@ -127,7 +128,8 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
 function markWrites(record: FindingRecord, marked: boolean): Write[] {
   const needed = needsRevisit(record);
   if (needed === marked) return [];
-  const Key = revisitKey(record.org_id, record.asset_id, record.scanner, record.id);
+  const origin = originOf(record.scanner, record.tool);
+  const Key = revisitKey(record.org_id, record.asset_id, origin, record.id);
   return [needed ? { Put: { Item: Key } } : { Delete: { Key } }];
 }
 

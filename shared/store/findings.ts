@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { CellCounts } from '#domain/cells.ts';
 import { parseCell } from '#domain/cells.ts';
+import { type Origin, originOf } from '#domain/origin.ts';
 import type { Scanner, Severity } from '#domain/vocabulary.ts';
 import { scoreShard, type VulnerabilityScore } from '#domain/vulnerability-scores.ts';
 import type { CounterStore } from './counters.ts';
@@ -21,7 +22,7 @@ export interface FindingPage {
 /** What findings are shown with, and do not hold themselves. */
 export interface FindingContext {
   readonly assets: ReadonlyMap<string, Item>;
-  /** By `asset#scanner` the scan that saw them last. */
+  /** By `headName` the scan that saw them last. */
   readonly heads: ReadonlyMap<string, string | null>;
   readonly slaDays: Readonly<Record<Severity, number | null>>;
   readonly scores: ReadonlyMap<string, VulnerabilityScore>;
@@ -32,6 +33,8 @@ export interface FindingRef {
   readonly id: string;
   readonly assetId: string | null;
   readonly scanner: Scanner;
+  /** Not known where an index told of the finding: then most likely the scanner's own. */
+  readonly origin?: Origin;
   readonly cveId?: string | null | undefined;
   readonly record: FindingRecord | null;
 }
@@ -47,14 +50,10 @@ export function createFindingStore(table: Table, counters: CounterStore) {
     return items.filter((item) => item !== null).map(parseFinding);
   }
 
-  async function readScores(cveIds: readonly string[]): Promise<(Item | null)[]> {
-    return table.batchGet(cveIds.map((id) => scoresKey(scoreShard(id))));
-  }
-
   /**
    * Findings in the order of the references, those that are gone (or whose asset is being deleted) left
    * out, with all that showing them needs: one request where a reference tells its asset and CVE or brings
-   * its finding, one or two more where it does not.
+   * its finding, one or two more where it does not, or where a foreign tool found it.
    */
   async function readPage(orgId: string, refs: readonly FindingRef[]): Promise<FindingPage> {
     const unplaced = refs.filter((ref) => ref.record === null && ref.assetId === null);
@@ -65,7 +64,9 @@ export function createFindingStore(table: Table, counters: CounterStore) {
     const fetched = new Map(early.map((record) => [record.id, record]));
     const known = refs.map((ref): FindingRef => {
       const record = ref.record ?? fetched.get(ref.id) ?? null;
-      return record ? { ...ref, record, assetId: record.asset_id, cveId: record.cve_id } : ref;
+      if (!record) return ref;
+      const origin = originOf(record.scanner, record.tool);
+      return { ...ref, record, origin, assetId: record.asset_id, cveId: record.cve_id };
     });
     const wanted = wantedKeys(orgId, known);
     const items = await table.batchGet(wanted.keys);
@@ -77,19 +78,25 @@ export function createFindingStore(table: Table, counters: CounterStore) {
       return record && itemOf(assetKey(orgId, record.asset_id)) ? [record] : [];
     });
     const cves = [...new Set(records.map(({ cve_id }) => cve_id))].filter((id) => id !== null);
-    // A scan's findings come from manifests, which do not know their CVEs.
-    const late = cves.filter((id) => !wanted.cves.has(id));
-    const lateItems = await readScores(late);
+    const heads = headsOf(orgId, records);
+    // A scan's findings come from manifests, which do not know their CVEs; an index knows no tools.
+    const late = [...cves.map((id) => scoresKey(scoreShard(id))), ...heads.values()].filter(
+      (key) => !itemAt.has(nameOf(key)),
+    );
+    for (const [index, item] of (await table.batchGet(late)).entries()) {
+      const key = late[index];
+      if (key) itemAt.set(nameOf(key), item);
+    }
     const scores = new Map<string, VulnerabilityScore>();
     for (const id of cves) {
-      const score = scoreIn(itemOf(scoresKey(scoreShard(id))) ?? lateItems[late.indexOf(id)], id);
+      const score = scoreIn(itemOf(scoresKey(scoreShard(id))), id);
       if (score) scores.set(id, score);
     }
     return {
       records,
       context: {
         assets: new Map(wanted.assetIds.flatMap((id) => entry(id, itemOf(assetKey(orgId, id))))),
-        heads: new Map(wanted.heads.map(([name, key]) => [name, textOrNull(itemOf(key)?.last_scan_id)])),
+        heads: new Map(Array.from(heads, ([name, key]) => [name, textOrNull(itemOf(key)?.last_scan_id)])),
         slaDays: slaDaysOf(itemOf(orgKey(orgId))),
         scores,
       },
@@ -182,20 +189,32 @@ export function createFindingStore(table: Table, counters: CounterStore) {
 function wantedKeys(orgId: string, refs: readonly FindingRef[]) {
   const absent = refs.filter((ref) => ref.record === null && ref.assetId !== null);
   const assetIds = [...new Set(refs.map(({ assetId }) => assetId))].filter((id) => id !== null);
-  const heads = new Map(
-    refs.flatMap(({ assetId, scanner }) =>
-      assetId === null ? [] : [[`${assetId}#${scanner}`, manifestKey(orgId, assetId, scanner)] as const],
-    ),
+  const heads = refs.flatMap(({ assetId, scanner, origin = scanner }) =>
+    assetId === null ? [] : [manifestKey(orgId, assetId, origin)],
   );
   const cves = new Set(refs.map(({ cveId }) => cveId).filter((id) => typeof id === 'string'));
   const keys = [
     orgKey(orgId),
     ...absent.map(({ id }) => findingKey(orgId, id)),
     ...assetIds.map((id) => assetKey(orgId, id)),
-    ...heads.values(),
+    ...heads,
     ...[...cves].map((id) => scoresKey(scoreShard(id))),
   ];
-  return { keys: refs.length === 0 ? [] : keys, assetIds, heads: [...heads], cves };
+  return { keys: refs.length === 0 ? [] : keys, assetIds };
+}
+
+/** What names a finding's manifest in its context: asset and origin. */
+export function headName({ asset_id, scanner, tool }: FindingRecord): string {
+  return `${asset_id}#${originOf(scanner, tool)}`;
+}
+
+function headsOf(orgId: string, records: readonly FindingRecord[]): Map<string, Key> {
+  return new Map(
+    records.map((record) => [
+      headName(record),
+      manifestKey(orgId, record.asset_id, originOf(record.scanner, record.tool)),
+    ]),
+  );
 }
 
 function entry(id: string, item: Item | null): [string, Item][] {

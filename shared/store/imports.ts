@@ -1,6 +1,8 @@
 import { type Attribution, authorName } from '#domain/actor.ts';
+import { addCounts } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
+import type { Origin } from '#domain/origin.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
 import { activeScanKey, assetKey, manifestKey, runKey, runRefKey, scanKey } from './keys.ts';
@@ -16,15 +18,24 @@ export interface NewImport {
   readonly ref: RunRef;
   readonly branch: string | null;
   readonly isDefault: boolean;
+  /** The asset knows no default branch, and takes this one. */
+  readonly becomesDefault: boolean;
   readonly reports: readonly { readonly scanner: Scanner; readonly count: number }[];
   /** What the caller says that an upload will be of. */
   readonly named?: Scanner | null;
   readonly idempotency: { readonly key: string; readonly request: string } | null;
 }
 
-/** A report that says what the last one said. */
+/** Heads that are written in one transaction with the records of the scan. */
+export const MAX_UNCHANGED = 80;
+
+/** What of an import is still to be known once it was accepted. */
+type AcceptedImport = Omit<NewImport, 'idempotency' | 'becomesDefault'>;
+
+/** What one origin reports, and reported the last time. */
 export interface UnchangedReport {
   readonly scanner: Scanner;
+  readonly origin: Origin;
   readonly head: ManifestHead;
   readonly counts: Readonly<Record<string, number>>;
   readonly digest: string;
@@ -37,7 +48,7 @@ export function createImportStore(table: Table) {
   return {
     /**
      * Accepts an import whose reports wait in the bucket.
-     * @throws ServiceError not_found @throws IdempotentReplay
+     * @throws ServiceError not_found @throws IdempotentReplay @throws DefaultBranchTaken
      */
     async create(made: NewImport, attribution: Attribution): Promise<ScanRecord> {
       const { orgId, scanId } = made.ref;
@@ -50,7 +61,10 @@ export function createImportStore(table: Table) {
       return { ...scan, counts: new Map() };
     },
 
-    /** Accepts an import whose report is still to be uploaded: queued until it is there. @throws ServiceError not_found */
+    /**
+     * Accepts an import whose report is still to be uploaded: queued until it is there.
+     * @throws ServiceError not_found @throws DefaultBranchTaken
+     */
     async expectUpload(made: NewImport, attribution: Attribution): Promise<ScanRecord> {
       const { orgId, scanId } = made.ref;
       const scan = { ...scanOf(made, attribution, { status: 'queued', remaining: 1 }), started_at: null };
@@ -62,7 +76,7 @@ export function createImportStore(table: Table) {
     },
 
     /** The upload is there, and its findings are in the bucket; false where that was known already. */
-    async uploaded(made: Omit<NewImport, 'idempotency'>, at: number): Promise<boolean> {
+    async uploaded(made: AcceptedImport, at: number): Promise<boolean> {
       const { orgId, scanId, assetId } = made.ref;
       const states = statesOf(made, () => ({ status: 'reported', result: null }), at);
       const run = runOf(made, states, 'running', at);
@@ -92,7 +106,7 @@ export function createImportStore(table: Table) {
 
     /**
      * Accepts and completes an import that changes nothing: one transaction, conditional on the manifests
-     * still being what they were.
+     * still being what they were. At most `MAX_UNCHANGED` of them.
      * @returns null where they are not @throws ServiceError not_found @throws IdempotentReplay
      */
     async completeUnchanged(
@@ -100,12 +114,12 @@ export function createImportStore(table: Table) {
       unchanged: readonly UnchangedReport[],
       attribution: Attribution,
     ): Promise<ScanRecord | null> {
-      const done = { status: 'completed', done: unchanged.length, remaining: 0 } as const;
+      const done = { status: 'completed', done: made.reports.length, remaining: 0 } as const;
       const scan = { ...scanOf(made, attribution, done), finished_at: timestamp(attribution.at) };
-      const reportOf = new Map(unchanged.map((report) => [report.scanner, report]));
-      const states = statesOf(made, (scanner) => completed(reportOf.get(scanner)), attribution.at);
-      const counts = unchanged.flatMap((report) => Object.entries(report.counts));
-      const cells = Object.fromEntries(counts.map(([cell, count]) => [`c${cell}`, count]));
+      const byScanner = Map.groupBy(unchanged, ({ scanner }) => scanner);
+      const states = statesOf(made, (scanner) => completed(byScanner.get(scanner) ?? []), attribution.at);
+      const counts = addCounts(...unchanged.map((report) => new Map(Object.entries(report.counts))));
+      const cells = Object.fromEntries(Array.from(counts, ([cell, count]) => [`c${cell}`, count]));
       const run = { ...runOf(made, states, 'completed', attribution.at), finished_at: scan.finished_at };
       const wrote = await applied(
         table.transact([
@@ -113,26 +127,34 @@ export function createImportStore(table: Table) {
           ...unchanged.map((report) => touchWrite(made, report, attribution.at)),
         ]),
       );
-      return wrote ? { ...scan, counts: new Map(counts) } : null;
+      return wrote ? { ...scan, counts } : null;
     },
   };
 }
 
-function completed(report: UnchangedReport | undefined): Pick<ScannerState, 'status' | 'result'> {
-  if (!report) return { status: 'reported', result: null };
-  const { head, counts } = report;
-  const manifest = { chunks: head.chunks, count: head.count };
+/** Another import has made its branch the default one, or the asset is gone. */
+export class DefaultBranchTaken extends Error {
+  override readonly name = 'DefaultBranchTaken';
+}
+
+function completed(reports: readonly UnchangedReport[]): Pick<ScannerState, 'status' | 'result'> {
+  const counts = addCounts(...reports.map((report) => new Map(Object.entries(report.counts))));
   return {
     status: 'completed',
-    result: { counts: { ...counts }, new_count: 0, resolved_count: 0, manifest },
+    result: {
+      counts: Object.fromEntries(counts),
+      new_count: 0,
+      resolved_count: 0,
+      manifests: reports.map(({ origin, head: { chunks, count } }) => ({ origin, chunks, count })),
+    },
   };
 }
 
 /** The manifest's head with the scan that saw it last, while nobody is at work on it. */
-function touchWrite({ ref }: NewImport, { scanner, digest }: UnchangedReport, at: number): Write {
+function touchWrite({ ref }: NewImport, { origin, digest }: UnchangedReport, at: number): Write {
   return {
     Update: {
-      Key: manifestKey(ref.orgId, ref.assetId, scanner),
+      Key: manifestKey(ref.orgId, ref.assetId, origin),
       UpdateExpression: 'SET last_scan_id = :scan, last_run_at = :now, held_scan_id = :none',
       ConditionExpression:
         'digest = :digest AND (attribute_not_exists(lease_run) OR attribute_type(lease_run, :null) OR lease_until < :at)',
@@ -156,7 +178,6 @@ function recordWrites(
   attribution: Attribution,
 ): Write[] {
   const { orgId, scanId, assetId, runId } = made.ref;
-  const branch = made.isDefault ? made.branch : null;
   return [
     ...(made.idempotency ? [idempotencyWrite(orgId, scanId, made.idempotency, attribution.at)] : []),
     {
@@ -167,14 +188,20 @@ function recordWrites(
     {
       Update: {
         Key: assetKey(orgId, assetId),
-        UpdateExpression: `SET last_scan_at = :now${branch === null ? '' : ', default_branch = :branch'}`,
+        UpdateExpression: 'SET last_scan_at = :now',
         ConditionExpression: 'attribute_exists(pk)',
-        ExpressionAttributeValues: {
-          ':now': timestamp(attribution.at),
-          ...(branch !== null && { ':branch': branch }),
-        },
+        ExpressionAttributeValues: { ':now': timestamp(attribution.at) },
+        ...(made.becomesDefault && {
+          UpdateExpression: 'SET last_scan_at = :now, default_branch = :branch',
+          ConditionExpression: 'default_branch = :none',
+          ExpressionAttributeValues: {
+            ':now': timestamp(attribution.at),
+            ':branch': made.branch,
+            ':none': null,
+          },
+        }),
       },
-      otherwise: () => notFound('asset'),
+      otherwise: () => (made.becomesDefault ? new DefaultBranchTaken() : notFound('asset')),
     },
     auditWrite(orgId, attribution, {
       action: 'scan.import',
@@ -226,7 +253,7 @@ function statesOf(
 }
 
 function runOf(
-  { ref, branch, isDefault, reports, named = null }: Omit<NewImport, 'idempotency'>,
+  { ref, branch, isDefault, reports, named = null }: AcceptedImport,
   states: RunRecord['states'],
   status: RunRecord['status'],
   at: number,

@@ -1,4 +1,4 @@
-import type { Scanner } from '#domain/vocabulary.ts';
+import type { Origin } from '#domain/origin.ts';
 import type { Key } from './table.ts';
 
 /** What has members within an organization. */
@@ -187,12 +187,12 @@ export const branchFindingKey = (orgId: string, scanId: string, findingId: strin
 export const branchFindingsPartition = (orgId: string, scanId: string): string =>
   `${org(orgId)}#SCANF#${scanId}`;
 /** Findings whose status the next run of their scanner must look at: a person decided otherwise than it reports. */
-export const revisitKey = (orgId: string, assetId: string, scanner: Scanner, findingId: string): Key => ({
-  pk: revisitPartition(orgId, assetId, scanner),
+export const revisitKey = (orgId: string, assetId: string, origin: Origin, findingId: string): Key => ({
+  pk: revisitPartition(orgId, assetId, origin),
   sk: findingId,
 });
-export const revisitPartition = (orgId: string, assetId: string, scanner: Scanner): string =>
-  `${org(orgId)}#REVISIT#${assetId}#${scanner}`;
+export const revisitPartition = (orgId: string, assetId: string, origin: Origin): string =>
+  `${org(orgId)}#REVISIT#${assetId}#${origin}`;
 /** A suppression that ends in an hour (whole hours since the epoch), over all organizations. */
 export const suppressionEndKey = (at: number, orgId: string, findingId: string): Key => ({
   pk: suppressionEndsPartition(Math.floor(at / 3_600_000)),
@@ -221,12 +221,17 @@ export const assetCountersKey = (orgId: string, assetId: string): Key => ({
   sk: `COUNT#${assetId}`,
 });
 
-export const manifestKey = (orgId: string, assetId: string, scanner: Scanner): Key => ({
+export const manifestKey = (orgId: string, assetId: string, origin: Origin): Key => ({
   pk: org(orgId),
-  sk: `MANIFEST#${assetId}#${scanner}`,
+  sk: `MANIFEST#${assetId}#${origin}`,
 });
-export const manifestChunkKey = (orgId: string, assetId: string, scanner: Scanner, hash: string): Key => ({
-  pk: `${org(orgId)}#CHUNKS#${assetId}#${scanner}`,
+/** Heads of every origin that an asset has reports of. */
+export const manifestsPrefix = (orgId: string, assetId: string): Key => ({
+  pk: org(orgId),
+  sk: `MANIFEST#${assetId}#`,
+});
+export const manifestChunkKey = (orgId: string, assetId: string, origin: Origin, hash: string): Key => ({
+  pk: `${org(orgId)}#CHUNKS#${assetId}#${origin}`,
   sk: hash,
 });
 
@@ -275,8 +280,8 @@ export const singlePartitions = (orgId: string): string[] => [
   ].map((name) => `${org(orgId)}#${name}`),
   ratePartition(orgId),
 ];
-export const chunksPartition = (orgId: string, assetId: string, scanner: Scanner): string =>
-  `${org(orgId)}#CHUNKS#${assetId}#${scanner}`;
+export const chunksPartition = (orgId: string, assetId: string, origin: Origin): string =>
+  `${org(orgId)}#CHUNKS#${assetId}#${origin}`;
 
 /** Names are compared without case, width and surrounding space. */
 export function foldName(name: string): string {

@@ -1,14 +1,16 @@
 import * as z from 'zod';
 import { timestamp } from '#domain/clock.ts';
 import { type ManifestChunk, type ManifestEntry, readChunk } from '#domain/manifest.ts';
-import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
-import { manifestChunkKey, manifestKey, revisitPartition } from './keys.ts';
+import { isOrigin, type Origin, scannerOf } from '#domain/origin.ts';
+import type { Scanner } from '#domain/vocabulary.ts';
+import { manifestChunkKey, manifestKey, manifestsPrefix, revisitPartition } from './keys.ts';
 import type { ManifestRef } from './runs.ts';
-import { chunksOf, type Table, type Write } from './table.ts';
+import { chunksOf, type Item, type Table, type Write } from './table.ts';
 
 const ManifestHead = z.object({
   chunks: z.array(z.string()).default([]),
   count: z.number().default(0),
+  /** The last complete run: an incomplete one has not seen all of it. */
   last_scan_id: z.string().nullable().default(null),
   last_run_at: z.string().nullable().default(null),
   /** Counts by cell as reported, so that an unchanged report needs no chunk to be read. */
@@ -30,7 +32,7 @@ const LEASE_MILLISECONDS = 120_000;
 
 export type ManifestStore = ReturnType<typeof createManifestStore>;
 
-/** Manifests of what each (asset, scanner) reported last on its default branch. */
+/** Manifests of what each (asset, origin) reported last on its default branch. */
 export function createManifestStore(table: Table) {
   return {
     /**
@@ -40,12 +42,12 @@ export function createManifestStore(table: Table) {
     async lease(
       orgId: string,
       assetId: string,
-      scanner: Scanner,
+      origin: Origin,
       holder: string,
       now: number,
     ): Promise<ManifestHead | null> {
       const item = await table.update({
-        Key: manifestKey(orgId, assetId, scanner),
+        Key: manifestKey(orgId, assetId, origin),
         UpdateExpression: 'SET lease_run = :run, lease_until = :until ADD leases :one',
         ConditionExpression:
           'attribute_not_exists(lease_run) OR lease_run = :run OR lease_until < :now OR attribute_type(lease_run, :null)',
@@ -65,38 +67,49 @@ export function createManifestStore(table: Table) {
     async readUnchanged(
       orgId: string,
       assetId: string,
-      scanner: Scanner,
+      origin: Origin,
       digest: string,
     ): Promise<ManifestHead | null> {
       const [item, revisits] = await Promise.all([
-        table.get(manifestKey(orgId, assetId, scanner)),
-        this.listRevisits(orgId, assetId, scanner),
+        table.get(manifestKey(orgId, assetId, origin)),
+        this.listRevisits(orgId, assetId, origin),
       ]);
       const head = item && ManifestHead.parse(item);
       return head?.digest === digest && revisits.length === 0 ? head : null;
     },
 
     /** The heads that an asset has; one request. */
-    async readHeads(orgId: string, assetId: string): Promise<ReadonlyMap<Scanner, ManifestHead>> {
-      const items = await table.batchGet(SCANNERS.map((scanner) => manifestKey(orgId, assetId, scanner)));
-      return new Map(
-        SCANNERS.flatMap((scanner, place) => {
-          const item = items[place];
-          return item ? [[scanner, ManifestHead.parse(item)] as const] : [];
-        }),
+    async readHeads(orgId: string, assetId: string): Promise<ReadonlyMap<Origin, ManifestHead>> {
+      const found = await listManifests(table, orgId, assetId);
+      return new Map(found.map(({ origin, item }) => [origin, ManifestHead.parse(item)]));
+    },
+
+    /** Whether anything was ever ingested for an asset's default branch; one request. */
+    async isKnown(orgId: string, assetId: string): Promise<boolean> {
+      const heads = await this.readHeads(orgId, assetId);
+      return [...heads.values()].some(({ digest }) => digest !== null);
+    },
+
+    /** Whether a run is at work on something that these scanners reported; one request. */
+    async isLeased(
+      orgId: string,
+      assetId: string,
+      scanners: readonly Scanner[],
+      now: number,
+    ): Promise<boolean> {
+      const heads = [...(await this.readHeads(orgId, assetId))];
+      return heads.some(
+        ([origin, head]) =>
+          scanners.some((scanner) => scanner === scannerOf(origin)) &&
+          head.lease_run !== null &&
+          head.lease_until > now,
       );
     },
 
-    /** Whether a run is at work on it now. */
-    async isLeased(orgId: string, assetId: string, scanner: Scanner, now: number): Promise<boolean> {
-      const item = await table.get(manifestKey(orgId, assetId, scanner));
-      return typeof item?.lease_run === 'string' && Number(item.lease_until) > now;
-    },
-
     /** Gives a lease back that came to nothing; what was overtaken has none to give. */
-    async release(orgId: string, assetId: string, scanner: Scanner, holder: string): Promise<void> {
+    async release(orgId: string, assetId: string, origin: Origin, holder: string): Promise<void> {
       await table.update({
-        Key: manifestKey(orgId, assetId, scanner),
+        Key: manifestKey(orgId, assetId, origin),
         UpdateExpression: 'SET lease_run = :none',
         ConditionExpression: 'lease_run = :run',
         ExpressionAttributeValues: { ':none': null, ':run': holder },
@@ -104,15 +117,9 @@ export function createManifestStore(table: Table) {
     },
 
     /** Keeps the lease of a long ingest. @throws LeaseLost */
-    async renew(
-      orgId: string,
-      assetId: string,
-      scanner: Scanner,
-      holder: string,
-      now: number,
-    ): Promise<void> {
+    async renew(orgId: string, assetId: string, origin: Origin, holder: string, now: number): Promise<void> {
       const item = await table.update({
-        Key: manifestKey(orgId, assetId, scanner),
+        Key: manifestKey(orgId, assetId, origin),
         UpdateExpression: 'SET lease_until = :until',
         ConditionExpression: 'lease_run = :run',
         ExpressionAttributeValues: { ':run': holder, ':until': now + LEASE_MILLISECONDS },
@@ -121,10 +128,10 @@ export function createManifestStore(table: Table) {
     },
 
     /** For every transaction of the lease's holder: one that was overtaken writes nothing more. */
-    fence(orgId: string, assetId: string, scanner: Scanner, holder: string): Write {
+    fence(orgId: string, assetId: string, origin: Origin, holder: string): Write {
       return {
         ConditionCheck: {
-          Key: manifestKey(orgId, assetId, scanner),
+          Key: manifestKey(orgId, assetId, origin),
           ConditionExpression: 'lease_run = :run',
           ExpressionAttributeValues: { ':run': holder },
         },
@@ -136,11 +143,11 @@ export function createManifestStore(table: Table) {
     async readEntries(
       orgId: string,
       assetId: string,
-      scanner: Scanner,
+      origin: Origin,
       hashes: readonly string[],
     ): Promise<ManifestEntry[]> {
       const items = await table.batchGet(
-        hashes.map((hash) => manifestChunkKey(orgId, assetId, scanner, hash)),
+        hashes.map((hash) => manifestChunkKey(orgId, assetId, origin, hash)),
       );
       return items.flatMap((item) => {
         if (!item) throw new Error('A chunk of a manifest is missing');
@@ -152,7 +159,7 @@ export function createManifestStore(table: Table) {
     async writeChunks(
       orgId: string,
       assetId: string,
-      scanner: Scanner,
+      origin: Origin,
       chunks: readonly ManifestChunk[],
     ): Promise<void> {
       // 32 KB each on average, and a transaction ends at 4 MB.
@@ -160,7 +167,7 @@ export function createManifestStore(table: Table) {
         await table.transact(
           group.map(
             (chunk): Write => ({
-              Put: { Item: { ...manifestChunkKey(orgId, assetId, scanner, chunk.hash), bytes: chunk.bytes } },
+              Put: { Item: { ...manifestChunkKey(orgId, assetId, origin, chunk.hash), bytes: chunk.bytes } },
             }),
           ),
         );
@@ -171,23 +178,24 @@ export function createManifestStore(table: Table) {
     async swap(
       orgId: string,
       assetId: string,
-      scanner: Scanner,
+      origin: Origin,
       next: {
-        manifest: ManifestRef;
+        manifest: Pick<ManifestRef, 'chunks' | 'count'>;
         counts: Record<string, number>;
         digest: string;
-        scanId: string;
+        /** The run that saw all of it; null where an incomplete one leaves that to the one before. */
+        scanId: string | null;
         holder: string;
         at: number;
         heldScanId: string | null;
       },
     ): Promise<void> {
+      const seen = next.scanId === null ? '' : ', last_scan_id = :scan, last_run_at = :now';
       await table.transact([
         {
           Update: {
-            Key: manifestKey(orgId, assetId, scanner),
-            UpdateExpression:
-              'SET chunks = :chunks, #count = :count, counts = :counts, digest = :digest, last_scan_id = :scan, last_run_at = :now, held_scan_id = :held, lease_run = :none',
+            Key: manifestKey(orgId, assetId, origin),
+            UpdateExpression: `SET chunks = :chunks, #count = :count, counts = :counts, digest = :digest, held_scan_id = :held, lease_run = :none${seen}`,
             ConditionExpression: 'lease_run = :run',
             ExpressionAttributeNames: { '#count': 'count' },
             ExpressionAttributeValues: {
@@ -195,8 +203,7 @@ export function createManifestStore(table: Table) {
               ':count': next.manifest.count,
               ':counts': next.counts,
               ':digest': next.digest,
-              ':scan': next.scanId,
-              ':now': timestamp(next.at),
+              ...(next.scanId !== null && { ':scan': next.scanId, ':now': timestamp(next.at) }),
               ':held': next.heldScanId,
               ':none': null,
               ':run': next.holder,
@@ -208,10 +215,10 @@ export function createManifestStore(table: Table) {
     },
 
     /** Findings that a person decided otherwise than their scanner reports, for the next run to look at. */
-    async listRevisits(orgId: string, assetId: string, scanner: Scanner): Promise<string[]> {
+    async listRevisits(orgId: string, assetId: string, origin: Origin): Promise<string[]> {
       const items = await table.queryAll({
         KeyConditionExpression: 'pk = :partition',
-        ExpressionAttributeValues: { ':partition': revisitPartition(orgId, assetId, scanner) },
+        ExpressionAttributeValues: { ':partition': revisitPartition(orgId, assetId, origin) },
         ConsistentRead: true,
       });
       return items.map((item) => String(item.sk));
@@ -221,18 +228,36 @@ export function createManifestStore(table: Table) {
     async hold(
       orgId: string,
       assetId: string,
-      scanner: Scanner,
+      origin: Origin,
       scanId: string,
       holder: string,
     ): Promise<void> {
       await table.update({
-        Key: manifestKey(orgId, assetId, scanner),
+        Key: manifestKey(orgId, assetId, origin),
         UpdateExpression: 'SET held_scan_id = :scan, lease_run = :none',
         ConditionExpression: 'lease_run = :run',
         ExpressionAttributeValues: { ':scan': scanId, ':none': null, ':run': holder },
       });
     },
   };
+}
+
+/** The manifests of an asset by origin, in the order of their names. */
+export async function listManifests(
+  table: Pick<Table, 'queryAll'>,
+  orgId: string,
+  assetId: string,
+): Promise<{ readonly origin: Origin; readonly item: Item }[]> {
+  const { pk, sk: prefix } = manifestsPrefix(orgId, assetId);
+  const items = await table.queryAll({
+    KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+    ExpressionAttributeValues: { ':pk': pk, ':prefix': prefix },
+    ConsistentRead: true,
+  });
+  return items.flatMap((item) => {
+    const origin = String(item.sk).slice(prefix.length);
+    return isOrigin(origin) ? [{ origin, item }] : [];
+  });
 }
 
 /** Another run took the lease over: this one must stop. */

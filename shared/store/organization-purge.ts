@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
+import type { Origin } from '#domain/origin.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { suppressionEndsOf } from './finding-purge.ts';
 import {
@@ -29,6 +30,7 @@ import {
   slugKey,
   userOrgKey,
 } from './keys.ts';
+import { listManifests } from './manifests.ts';
 import { createPurging, type KeepGoing, keyOf } from './purging.ts';
 import { releaseSessions } from './sessions.ts';
 import type { Item, Table } from './table.ts';
@@ -133,7 +135,7 @@ export function createOrganizationPurge(table: Table) {
         () =>
           eachWithParts(
             { pk: assetEntriesPartition(orgId), prefix: '' },
-            (item) => scannerPartitions(orgId, z.string().parse(item.sk)),
+            (item) => originPartitions(table, orgId, z.string().parse(item.sk)),
             keepGoing,
           ),
         () =>
@@ -169,11 +171,12 @@ export function createOrganizationPurge(table: Table) {
   };
 }
 
-/** What an asset has by scanner: chunks of manifests, and marks. */
-export function scannerPartitions(orgId: string, assetId: string): string[] {
-  return SCANNERS.flatMap((scanner) => [
-    chunksPartition(orgId, assetId, scanner),
-    revisitPartition(orgId, assetId, scanner),
+/** What an asset has by origin: chunks of manifests, and marks. Heads tell of the tools that there are. */
+export async function originPartitions(table: Table, orgId: string, assetId: string): Promise<string[]> {
+  const found = (await listManifests(table, orgId, assetId)).map(({ origin }) => origin);
+  return [...new Set<Origin>([...SCANNERS, ...found])].flatMap((origin) => [
+    chunksPartition(orgId, assetId, origin),
+    revisitPartition(orgId, assetId, origin),
   ]);
 }
 

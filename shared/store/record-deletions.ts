@@ -2,7 +2,6 @@ import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
-import { SCANNERS } from '#domain/vocabulary.ts';
 import { type AssetStore, assetRemovalWrites, countedPlace } from './assets.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
@@ -13,14 +12,14 @@ import {
   branchFindingsPartition,
   deletedRunsKey,
   deletionKey,
-  manifestKey,
   reevaluationKey,
   runRefKey,
   runsPartition,
   scanKey,
   scansPartition,
 } from './keys.ts';
-import { scannerPartitions } from './organization-purge.ts';
+import { listManifests } from './manifests.ts';
+import { originPartitions } from './organization-purge.ts';
 import { createPurging, type KeepGoing, keyOf } from './purging.ts';
 import type { ScanRecord } from './scans.ts';
 import type { Table } from './table.ts';
@@ -146,9 +145,9 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
         if (!(await purgeReports(id)) || !(await emptyScan(orgId, id, keepGoing))) return 'more';
         await table.deleteAll([scanKey(orgId, id)]);
       }
-      for (const pk of scannerPartitions(orgId, assetId))
+      for (const pk of await originPartitions(table, orgId, assetId))
         if (!(await purging.empty(pk, keepGoing))) return 'more';
-      await table.deleteAll(SCANNERS.map((scanner) => manifestKey(orgId, assetId, scanner)));
+      await table.deleteAll((await listManifests(table, orgId, assetId)).map(({ item }) => keyOf(item)));
       if (own.some(({ running }) => running)) return 'later';
       const confirmed = await confirmEmpty(orgId, `asset#${assetId}`, now);
       if (confirmed === 'done') await forgetDeletingAsset(table, orgId, assetId);

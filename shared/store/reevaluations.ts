@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { timestamp } from '#domain/clock.ts';
-import { SCANNERS } from '#domain/vocabulary.ts';
 import { REEVALUATIONS, reevaluationKey } from './keys.ts';
 import { applied, NotApplied, type Table, type Write } from './table.ts';
 
@@ -10,8 +9,8 @@ export interface ReevaluationRef {
   readonly assetId: string | null;
 }
 
-/** The last finding that was looked at; they are gone through by asset, scanner and id. */
-const Cursor = z.object({ asset_id: z.string(), scanner: z.enum(SCANNERS), finding_id: z.string() });
+/** The last finding that was looked at; they are gone through by asset, scanner (as an `Origin`) and id. */
+const Cursor = z.object({ asset_id: z.string(), scanner: z.string(), finding_id: z.string() });
 export type ReevaluationCursor = z.infer<typeof Cursor>;
 
 const Reevaluation = z.object({

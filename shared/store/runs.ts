@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { TierLimits } from '#contract/limits.ts';
 import { timestamp } from '#domain/clock.ts';
+import { isOrigin, type Origin } from '#domain/origin.ts';
 import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
 import {
   capacityKey,
@@ -13,7 +14,12 @@ import {
 } from './keys.ts';
 import { applied, chunksOf, type Item, NotApplied, type Table, type Write } from './table.ts';
 
-const ManifestRef = z.object({ chunks: z.array(z.string()), count: z.number() });
+/** What one origin reported: chunks of its manifest. */
+const ManifestRef = z.object({
+  origin: z.custom<Origin>((value) => typeof value === 'string' && isOrigin(value)),
+  chunks: z.array(z.string()),
+  count: z.number(),
+});
 
 const ScannerState = z.object({
   /** `reported`: the raw report is in the bucket, and waits for ingest. */
@@ -22,13 +28,16 @@ const ScannerState = z.object({
   finished_at: z.string().nullable(),
   finding_count: z.number().nullable(),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** What ingest wrote: counts by cell as reported, and what the scan left behind. */
+  /**
+   * What ingest wrote: counts by cell as reported, and what the scan left behind, by origin. Of a `reported`
+   * one: what of it is ingested so far.
+   */
   result: z
     .object({
       counts: z.record(z.string(), z.number()),
       new_count: z.number(),
       resolved_count: z.number(),
-      manifest: ManifestRef.nullable(),
+      manifests: z.array(ManifestRef),
     })
     .nullable(),
 });
@@ -307,22 +316,22 @@ export function createRunStore(table: Table) {
         'reported',
       ]),
 
+    /** A part of the report is ingested, that of some of its origins: a repeated step need not do it again. */
+    scannerProgressed: (ref: RunRef, scanner: Scanner, result: NonNullable<ScannerState['result']>) =>
+      setState(ref, scanner, { result }, ['reported']),
+
     scannerIngested: (ref: RunRef, scanner: Scanner, result: NonNullable<ScannerState['result']>) =>
       setState(ref, scanner, { status: 'completed', result }, ['reported']),
 
-    /** What the scanner found was taken, and there may be more that it did not tell. */
-    scannerIncomplete: (
+    /** Its report was not taken as a whole: what was taken is its result nevertheless. */
+    scannerFellShort: (
       ref: RunRef,
       scanner: Scanner,
-      reason: string,
-      result: NonNullable<ScannerState['result']>,
+      error: { code: string; message: string },
+      result: ScannerState['result'],
       at: number,
-    ) => {
-      const error = { code: 'report_incomplete', message: reason };
-      return setState(ref, scanner, { status: 'failed', error, result, finished_at: timestamp(at) }, [
-        'reported',
-      ]);
-    },
+    ) =>
+      setState(ref, scanner, { status: 'failed', error, result, finished_at: timestamp(at) }, ['reported']),
 
     /**
      * Ends a run together with its scan's countdown, and gives back its scanner processes. False

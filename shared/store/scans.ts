@@ -43,6 +43,8 @@ const ScanRecord = z.object({
   total: z.number(),
   done: z.number(),
   failed: z.number(),
+  /** Of those that failed, they whose report was taken or held: the scan then is `partial`. */
+  heard: z.number().default(0),
   /** Assets whose run has not ended; absent until the scan is planned. */
   remaining: z.number().optional(),
   new_count: z.number(),
@@ -243,6 +245,7 @@ export function createScanStore(table: Table) {
       run: {
         done: number;
         failed: number;
+        heard: number;
         counts: ReadonlyMap<string, number>;
         newCount: number;
         resolvedCount: number;
@@ -256,7 +259,7 @@ export function createScanStore(table: Table) {
       return {
         Update: {
           Key: scanKey(orgId, held.id),
-          UpdateExpression: `ADD remaining :less, done :done, #failed :failed, new_count :new, resolved_count :resolved${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
+          UpdateExpression: `ADD remaining :less, done :done, #failed :failed, heard :heard, new_count :new, resolved_count :resolved${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
           // A scan that was deleted meanwhile must not come back as a fragment.
           ConditionExpression: 'attribute_exists(pk)',
           ExpressionAttributeNames: {
@@ -268,6 +271,7 @@ export function createScanStore(table: Table) {
             ':less': -1,
             ':done': run.done,
             ':failed': run.failed,
+            ':heard': run.heard,
             ':new': run.newCount,
             ':resolved': run.resolvedCount,
             ':failures': run.failures.slice(0, room),
@@ -379,6 +383,7 @@ export function scanItem(
     total: 0,
     done: 0,
     failed: 0,
+    heard: 0,
     new_count: 0,
     resolved_count: 0,
     failures: [],

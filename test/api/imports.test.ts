@@ -2,51 +2,38 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { findings } from '#contract/operations/findings.ts';
-import { imports } from '#contract/operations/imports.ts';
 import { scans } from '#contract/operations/scans.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { toSarif } from '#shared/export/sarif.ts';
-import { createAssetStore } from '#store/assets.ts';
-import { createCounterStore } from '#store/counters.ts';
 import { request } from '#test/harness/http.ts';
-import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
-import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
+import {
+  importReport,
+  listFindingsOf,
+  freshAsset as makeAsset,
+  sendReport,
+  statusesOf,
+  uploadReport,
+} from '#test/harness/importing.ts';
+import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import type { sampleAsset } from '#test/harness/samples.ts';
 import { largeSarif, sarifLog } from '#test/harness/sarif.ts';
 import { awaitScan } from '#test/harness/scanning.ts';
 import { storedItems } from '#test/harness/stored-items.ts';
 
-const { listFindings, updateFinding, getFindingSummary } = findings.operations;
+const { updateFinding, getFindingSummary } = findings.operations;
 let org: TestOrganization;
 beforeAll(async () => {
   org = await createTestOrganization();
 });
 
-async function freshAsset(change: Parameters<typeof sampleAsset>[0] = {}): Promise<string> {
-  const asset = sampleAsset(change);
-  const store = createAssetStore(testTable(), createCounterStore(testTable(), 1));
-  await store.create(org.orgId, asset, testAttribution());
-  return toOpaque('asset', asset.id);
-}
-
-async function send(asset: string, report: unknown, query: Record<string, string> = {}, key?: string) {
-  return org.client.call(imports.operations.importFindings, {
-    params: { asset_id: asset },
-    query,
-    upload: new Uint8Array(gzipSync(JSON.stringify(report))),
-    headers: { 'content-type': 'application/gzip', ...(key && { 'idempotency-key': key }) },
-  });
-}
-const imported = async (asset: string, report: unknown, query: Record<string, string> = {}) =>
-  awaitScan(org, (await send(asset, report, query)).id);
-const list = async (asset: string, query: Record<string, string> = {}) =>
-  (
-    await org.client.call(listFindings, {
-      query: { asset_id: asset, per_page: 100, sort: 'created_at', ...query },
-    })
-  ).data;
-const statuses = async (asset: string) =>
-  Object.fromEntries((await list(asset)).map(({ location, status }) => [location.path, status]));
+const freshAsset = (change?: Parameters<typeof sampleAsset>[0]) => makeAsset(org, change);
+const send = (asset: string, report: unknown, query: Record<string, string> = {}, key?: string) =>
+  sendReport(org, asset, report, query, key);
+const imported = (asset: string, report: unknown, query: Record<string, string> = {}) =>
+  importReport(org, asset, report, query);
+const list = (asset: string, query: Record<string, string> = {}) => listFindingsOf(org, asset, query);
+const statuses = (asset: string) => statusesOf(org, asset);
 const sample = (scanner: string): unknown =>
   JSON.parse(readFileSync(new URL(`../fixtures/reports/${scanner}.json`, import.meta.url), 'utf8'));
 
@@ -170,6 +157,12 @@ describe('an import', () => {
     ).not.toContain(secret);
   });
 
+  it('takes a report that begins with a byte order mark', async () => {
+    const asset = await freshAsset();
+    const text = `\ufeff${JSON.stringify(sarifLog([{ path: 'a.ts' }]))}`;
+    expect(await imported(asset, text)).toMatchObject({ status: 'completed', new_count: 1 });
+  });
+
   it('of another branch belongs to its scan alone', async () => {
     const asset = await freshAsset({ default_branch: 'main' });
     await imported(asset, sarifLog([{ path: 'a.ts' }]), { branch: 'main' });
@@ -226,23 +219,14 @@ describe('an import', () => {
 });
 
 describe('an import by upload', () => {
-  async function upload(asset: string, content: Uint8Array<ArrayBuffer>, more: object = {}) {
-    const { upload: to, scan } = await org.client.call(imports.operations.createImportUrl, {
-      params: { asset_id: asset },
-      body: { bytes: content.length, ...more },
-    });
-    expect(scan).toMatchObject({ status: 'queued', trigger: 'import', scanners: [] });
-    const answer = await fetch(to.url, { method: to.method, headers: to.headers, body: content });
-    expect(answer.status).toBe(200);
-    return awaitScan(org, scan.id);
-  }
-  const zipped = (report: unknown) => new Uint8Array(gzipSync(JSON.stringify(report)));
+  const upload = (asset: string, report: unknown, more: object = {}) =>
+    uploadReport(org, asset, report, more);
 
   it('takes more than a request can: several runs of thousands of results', async () => {
     const asset = await freshAsset();
-    const scan = await upload(asset, zipped(largeSarif(6000, 'u', 3)));
+    const scan = await upload(asset, largeSarif(6000, 'u', 3));
     expect(scan).toMatchObject({ status: 'completed', scanners: ['semgrep'], new_count: 6000 });
-    const again = await upload(asset, zipped(largeSarif(6000, 'u', 3)));
+    const again = await upload(asset, largeSarif(6000, 'u', 3));
     expect(again).toMatchObject({ status: 'completed', new_count: 0, resolved_count: 0 });
     const summary = await org.client.call(getFindingSummary, { query: { asset_id: asset } });
     expect(summary.total).toBe(6000);
@@ -265,7 +249,7 @@ describe('an import by upload', () => {
   });
 
   it('ends with the reason where it was no report', async () => {
-    const scan = await upload(await freshAsset(), zipped({ hello: 'world' }));
+    const scan = await upload(await freshAsset(), { hello: 'world' });
     expect(scan).toMatchObject({ status: 'failed', error: { code: 'report_invalid' } });
     expect(scan.error?.message).toContain('scanner is required');
   });

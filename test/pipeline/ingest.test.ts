@@ -186,6 +186,24 @@ describe('ingest', () => {
     expect(new Set(Object.values(await statuses()))).toEqual(new Set(['resolved']));
   });
 
+  it('takes what an incomplete report holds, and leaves the rest as it is known', async () => {
+    await freshAsset();
+    await ingested(report(4));
+    const { state } = await ingested([...report(5, [0, 1]), { RuleID: 'no file' }]);
+    expect(state).toMatchObject({
+      status: 'failed',
+      error: { code: 'report_incomplete', message: '1 result could not be read' },
+      result: { new_count: 1, resolved_count: 0, manifests: [{ origin: 'gitleaks', count: 3 }] },
+    });
+    expect(new Set(Object.values(await statuses()))).toEqual(new Set(['open']));
+    // Known are all five: the same again changes nothing, one less is resolved.
+    expect((await ingested(report(5))).state).toMatchObject({
+      status: 'completed',
+      result: { new_count: 0, resolved_count: 0, manifests: [{ count: 5 }] },
+    });
+    expect((await ingested(report(5, [0]))).state?.result).toMatchObject({ resolved_count: 1 });
+  });
+
   it('lets one run at a time at an asset and scanner, and takes over what crashed', async () => {
     await freshAsset();
     const [first, second] = [await reportedRun(report(3)), await reportedRun(report(4))];

@@ -175,7 +175,7 @@ describe('the sweep', () => {
     await stores.assets.create(org.orgId, asset, testAttribution(clock.at));
     const ref = { orgId: org.orgId, scanId: randomUUID(), assetId: asset.id, runId: randomUUID() };
     await createImportStore(table).expectUpload(
-      { ref, branch: null, isDefault: true, reports: [], idempotency: null },
+      { ref, branch: null, isDefault: true, becomesDefault: false, reports: [], idempotency: null },
       testAttribution(clock.at),
     );
     clock.at += 20 * 60_000;
@@ -197,7 +197,7 @@ describe('the sweep', () => {
     const ref = { orgId: org.orgId, scanId: randomUUID(), assetId: asset.id, runId: randomUUID() };
     const reports = [{ scanner: 'semgrep' as const, count: 3 }];
     await createImportStore(table).create(
-      { ref, branch: null, isDefault: true, reports, idempotency: null },
+      { ref, branch: null, isDefault: true, becomesDefault: false, reports, idempotency: null },
       testAttribution(clock.at),
     );
     clock.at += 31_000;

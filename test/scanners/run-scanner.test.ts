@@ -135,6 +135,11 @@ describe('a scanner that goes wrong', () => {
     expect(await run('semgrep')).toMatchObject({ status: 'failed', code: 'report_invalid' });
   });
 
+  test('begins its report with a byte order mark: that is none of it', async () => {
+    await fake(bin, 'gitleaks', `printf '\\357\\273\\277[]' > "$report"`);
+    expect(await run('gitleaks')).toMatchObject({ status: 'completed', report: [] });
+  });
+
   test('hangs: it and what it forked are killed at the deadline', async () => {
     const pids = join(root, 'hang.pids');
     await fake(bin, 'trivy', `trap "" TERM; sleep 600 & echo $$ $! > ${pids}; wait; sleep 600`);

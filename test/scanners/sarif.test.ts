@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { toolKey } from '#domain/origin.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { readJson } from '#shared/reports/json.ts';
 import { parseSarif, SarifError } from '#shared/reports/sarif.ts';
-import { toolKey } from '#shared/reports/tool.ts';
 import { type SarifResult, sarifLog } from '#test/harness/sarif.ts';
 
 type Json = Record<string, unknown>;

@@ -319,6 +319,10 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
     ask: () => stores.manifests.lease(org.orgId, asset.id, 'semgrep', ids.run, Date.now()),
     expected: () => expect.objectContaining({ chunks: [], count: 0 }),
   },
+  manifestHeads: {
+    ask: async () => [...(await stores.manifests.readHeads(org.orgId, asset.id)).keys()],
+    expected: () => ['semgrep'],
+  },
   manifestChunks: {
     ask: () => stores.manifests.readEntries(org.orgId, asset.id, 'semgrep', chunks),
     expected: () => [expect.objectContaining({ id: finding.id, severity: 'high' })],
