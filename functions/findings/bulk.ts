@@ -4,12 +4,14 @@ import type { Attribution } from '#domain/actor.ts';
 import { parseCell } from '#domain/cells.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { toOpaque } from '#domain/ids.ts';
+import { opensToPolicies } from '#domain/judgement.ts';
 import { encodeCursor, type FindingSort } from '#store/finding-order.ts';
 import { type PlacedFinding, placeOf, TRIAGED_PER_TRANSACTION, type Triage } from '#store/finding-triage.ts';
 import type { FindingRef } from '#store/findings.ts';
 import { chunksOf } from '#store/table.ts';
 import type { FindingDependencies } from './dependencies.ts';
 import { readCursor, readFilter, type Selection } from './list-findings.ts';
+import { judgeAnew } from './triage.ts';
 
 type BulkResult = z.input<typeof contract.operations.bulkUpdateFindings.response.schema>;
 type Outcome = BulkResult['results'][number]['outcome'];
@@ -56,7 +58,7 @@ export async function triageMany(
   chosen: Chosen,
   triage: Triage,
   attribution: Attribution,
-  { findings, triage: store }: FindingDependencies,
+  { findings, triage: store, reevaluations }: FindingDependencies,
 ): Promise<BulkResult> {
   const { records, context } = await findings.readPage(orgId, chosen.refs);
   const targets = records.flatMap((record): PlacedFinding[] => {
@@ -66,6 +68,7 @@ export async function triageMany(
   const byAsset = Map.groupBy(targets, ({ asset }) => asset.id);
   const chunks = [...byAsset.values()].flatMap((own) => chunksOf(own, TRIAGED_PER_TRANSACTION));
   const outcomes = new Map<string, Outcome>();
+  const opened = new Set<string>();
   const waiting = chunks.values();
   const work = async () => {
     for (const chunk of waiting)
@@ -74,6 +77,10 @@ export async function triageMany(
   async function changeChunk(chunk: readonly PlacedFinding[]): Promise<[string, Outcome][]> {
     try {
       const now = await store.changeTogether(orgId, chunk, triage, 'finding.update', attribution);
+      for (const [index, { record }] of chunk.entries()) {
+        const next = now[index];
+        if (next && opensToPolicies(record, next)) opened.add(record.asset_id);
+      }
       return chunk.map(({ record }, index) => [record.id, outcomeOf(record.revision, now[index])]);
     } catch (error) {
       // Others were faster, or the store is busy: these are told as they are, the rest goes on.
@@ -83,6 +90,7 @@ export async function triageMany(
     }
   }
   await Promise.all(Array.from({ length: PARALLEL }, work));
+  for (const assetId of opened) await judgeAnew(orgId, assetId, reevaluations);
   return resultOf(chosen, outcomes);
 }
 

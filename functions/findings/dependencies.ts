@@ -1,4 +1,6 @@
 import type { Clock } from '#domain/clock.ts';
+import type { ReevaluationRequested } from '#events/reevaluations.ts';
+import type { Queue } from '#shared/queue.ts';
 import type { AssetStore } from '#store/assets.ts';
 import type { CounterStore } from '#store/counters.ts';
 import type { TriageStore } from '#store/finding-triage.ts';
@@ -11,5 +13,7 @@ export interface FindingDependencies {
   readonly assets: AssetStore;
   readonly organizations: Pick<OrganizationStore, 'findUserByEmail'>;
   readonly counters: CounterStore;
+  /** Asks policies about what a person opens to them. */
+  readonly reevaluations: Queue<ReevaluationRequested>;
   readonly clock: Clock;
 }

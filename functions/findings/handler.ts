@@ -1,7 +1,9 @@
 import { findings } from '#contract/operations/findings.ts';
 import { systemClock } from '#domain/clock.ts';
+import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
+import { createQueue } from '#shared/queue.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createTriageStore } from '#store/finding-triage.ts';
@@ -10,7 +12,7 @@ import { createOrganizationStore } from '#store/organizations.ts';
 import { createTable } from '#store/table.ts';
 import { findingOperations } from './operations.ts';
 
-const config = readConfig(['TABLE_NAME', 'COUNTER_LANES']);
+const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'REEVALUATION_QUEUE_URL']);
 const table = createTable(config.TABLE_NAME);
 const counters = createCounterStore(table, config.COUNTER_LANES);
 
@@ -20,5 +22,6 @@ export const handler = createHandler(findings, findingOperations, {
   triage: createTriageStore(table, counters),
   organizations: createOrganizationStore(table),
   counters,
+  reevaluations: createQueue<ReevaluationRequested>(config.REEVALUATION_QUEUE_URL),
   clock: systemClock,
 });

@@ -3,9 +3,11 @@ import type { Finding } from '#contract/schemas/records.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
+import { opensToPolicies } from '#domain/judgement.ts';
 import { type Suppression, withStatus } from '#domain/lifecycle.ts';
 import type { FindingStatus, SuppressionReason } from '#domain/vocabulary.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
+import { requestReevaluation } from '#shared/request-reevaluation.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import { placeOf, type Triage } from '#store/finding-triage.ts';
 import type { FindingDependencies } from './dependencies.ts';
@@ -30,7 +32,7 @@ export async function triageOne(
   triage: Triage,
   action: string,
   attribution: Attribution,
-  { findings, triage: store, clock }: FindingDependencies,
+  { findings, triage: store, reevaluations, clock }: FindingDependencies,
 ): Promise<z.input<typeof Finding>> {
   const held = await findings.get(orgId, findingId);
   const page = held && (await findings.readContext(orgId, [held]));
@@ -39,9 +41,19 @@ export async function triageOne(
   const target = { record: held, asset: placeOf(asset) };
   const [next] = await store.changeTogether(orgId, [target], triage, action, attribution);
   if (!next) throw notFound('finding');
+  if (opensToPolicies(held, next)) await judgeAnew(orgId, held.asset_id, reevaluations);
   const [shown] = presentFindings({ records: [next], context: page.context }, clock.now());
   if (!shown) throw notFound('finding');
   return shown;
+}
+
+/** Policies are asked about an asset's findings; the store has written down that they have to be. */
+export async function judgeAnew(
+  orgId: string,
+  assetId: string,
+  reevaluations: FindingDependencies['reevaluations'],
+): Promise<void> {
+  await requestReevaluation(reevaluations, { org_id: orgId, asset_id: assetId });
 }
 
 /** What an update makes of a finding; null where it is so already. */

@@ -98,7 +98,11 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL', 'DELETION_QUEUE_URL'],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'deletions'] },
   },
-  findings: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
+  findings: {
+    ...api,
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REEVALUATION_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['reevaluations'] },
+  },
   imports: {
     // A whole core: a report of 100 MB is unpacked and read in one request.
     memory: 3008,

@@ -1,5 +1,5 @@
 import { timestamp } from './clock.ts';
-import { type Life, statusWithoutPolicy, withStatus } from './lifecycle.ts';
+import { isJudged, type Life, statusWithoutPolicy, withStatus } from './lifecycle.ts';
 
 /** What one version of a policy said of a finding, as the finding keeps it. */
 export interface PolicyResult {
@@ -61,8 +61,17 @@ export function withJudgement<T extends Judged>(held: T, verdicts: readonly Verd
   return same(held, next) ? held : { ...next, updated_at: timestamp(at) };
 }
 
+/** Whether a change makes a finding, or its status, the policies' to decide about: they have to be asked then. */
+export function opensToPolicies(held: Life, next: Life): boolean {
+  return (!isJudged(held) && isJudged(next)) || (!isStatusTheirs(held) && isStatusTheirs(next));
+}
+
+function isStatusTheirs({ status, status_set_by }: Life): boolean {
+  return status_set_by !== 'person' && status !== 'resolved';
+}
+
 function withTriage<T extends Judged>(held: T, verdict: Verdict | undefined, at: number): T {
-  if (held.status_set_by === 'person' || held.status === 'resolved') return held;
+  if (!isStatusTheirs(held)) return held;
   switch (verdict?.decision) {
     case 'accept':
       return held.status === 'triaged' ? held : withStatus(held, 'triaged', 'policy', at);

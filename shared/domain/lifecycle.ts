@@ -89,6 +89,11 @@ export function needsRevisit(held: Pick<Life, 'status' | 'reported' | 'status_se
   return held.reported ? held.status === 'resolved' : endsWithReport(held);
 }
 
+/** Whether it is anything to policies: what is closed, and not reported any more, is nobody's to judge. */
+export function isJudged(held: Pick<Life, 'status' | 'reported' | 'status_set_by'>): boolean {
+  return held.reported ? held.status !== 'resolved' : endsWithReport(held);
+}
+
 /** What nobody reports any more is resolved, unless it is already, or a person suppressed it. */
 function endsWithReport({ status, status_set_by }: Pick<Life, 'status' | 'status_set_by'>): boolean {
   return isLive(status) || (status === 'suppressed' && status_set_by === 'policy');

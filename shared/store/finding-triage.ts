@@ -1,5 +1,6 @@
 import type { Attribution } from '#domain/actor.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
+import { opensToPolicies } from '#domain/judgement.ts';
 import { needsRevisit } from '#domain/lifecycle.ts';
 import { originOf } from '#domain/origin.ts';
 import { assetPlaceCheck, countedPlace, type Placement } from './assets.ts';
@@ -8,6 +9,7 @@ import type { CounterStore } from './counters.ts';
 import { cellDeltas, type FindingRecord, parseFinding, replaceWrite } from './finding-record.ts';
 import { StaleFinding } from './finding-writes.ts';
 import { assetKey, findingKey, memberKey, revisitKey, suppressionEndKey } from './keys.ts';
+import { reevaluationWrite } from './reevaluations.ts';
 import type { Item, Table, Write } from './table.ts';
 
 /** What somebody makes of a finding. @returns null where it is so already @throws ServiceError where it can't be */
@@ -68,6 +70,9 @@ export function createTriageStore(table: Table, counters: CounterStore) {
                 cellDeltas(changes.map(({ record, next }) => ({ held: record, next }))),
               ),
               assetPlaceCheck(orgId, first.asset, () => new StaleFinding()),
+              ...(changes.some(({ record, next }) => opensToPolicies(record, next))
+                ? [reevaluationWrite({ orgId, assetId: first.asset.id }, attribution.at)]
+                : []),
             ]);
           return decided.map((one) => one && (one.next ? revised(one.next) : one.record));
         } catch (error) {
@@ -83,7 +88,7 @@ export function createTriageStore(table: Table, counters: CounterStore) {
 
 /**
  * Findings that one transaction can change: each is itself, a mark, two ends of suppressions and an audit
- * entry at most; with four counters, an assignee and the asset 100 are not passed.
+ * entry at most; with four counters, an assignee, the asset and a re-evaluation 100 are not passed.
  */
 export const TRIAGED_PER_TRANSACTION = 18;
 

@@ -159,7 +159,13 @@ export function createOrganizationPurge(table: Table) {
           ),
         ...singlePartitions(orgId).map((pk) => () => empty(pk, keepGoing)),
         () => empty(REEVALUATIONS, keepGoing, reevaluationKey(orgId, null).sk),
-        () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}asset#`),
+        // An asset whose own deletion has not ended has no entry any more that leads to its parts.
+        () =>
+          eachWithParts(
+            { pk: DELETIONS, prefix: deletionKey(orgId, 'asset#').sk },
+            (item) => originPartitions(table, orgId, suffix(item, deletionKey(orgId, 'asset#').sk)),
+            keepGoing,
+          ),
         () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}scan#`),
         () =>
           eachPage({ pk: own, prefix: '' }, keepGoing, async (items) => table.deleteAll(items.map(keyOf))),

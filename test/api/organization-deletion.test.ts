@@ -13,8 +13,10 @@ import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { seedFindings } from '#test/harness/findings.ts';
 import { request } from '#test/harness/http.ts';
+import { importReport } from '#test/harness/importing.ts';
 import { connect, createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
 import { testAttribution } from '#test/harness/samples.ts';
+import { sarifLog } from '#test/harness/sarif.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
 import { storedItems } from '#test/harness/stored-items.ts';
 import {
@@ -107,7 +109,10 @@ async function fill(org: TestOrganization): Promise<void> {
     params: { finding_id: toOpaque('finding', records[0]?.id ?? '') },
     body: { status: 'open' },
   });
+  // An asset whose own deletion has only begun, and that has a manifest.
   const { asset } = await seedFindings(org, [{}]);
+  const imported = await importReport(org, toOpaque('asset', asset.id), sarifLog([{ path: 'a.ts' }]));
+  expect(imported.status).toBe('completed');
   await request('DELETE', `/api/assets/${toOpaque('asset', asset.id)}`, { key: org.accessToken });
 }
 
