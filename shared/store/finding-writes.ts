@@ -7,8 +7,8 @@ import { chunksOf, type Table, type Write } from './table.ts';
 
 /** Findings a transaction: 100 less the counters (4), the fence and the check of the asset's place. */
 const FINDINGS_PER_TRANSACTION = 93;
-/** A changed one may bring or take its mark with it: two writes each. */
-const CHANGES_PER_TRANSACTION = 46;
+/** What DynamoDB takes. */
+const WRITES_PER_TRANSACTION = 100;
 /** Transactions of one ingest under way at once. */
 const PARALLEL_TRANSACTIONS = 2;
 /** How often a change is decided anew because somebody else changed the finding meanwhile. */
@@ -50,14 +50,16 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
       const decided = held.map((record, place) => ({ held: record, next: nexts[place] ?? null }));
       const changes = decided.flatMap(({ held: from, next }) => (next ? [{ held: from, next }] : []));
       const marks = decided.flatMap(({ held: from, next }) => markWrites(next ?? from, marked.has(from.id)));
+      const writes = () => [
+        ...changes.map(({ held: from, next }) => replaceWrite(from, next, () => new StaleFinding())),
+        ...marks,
+        ...counters.changeWrites(scope.orgId, scope.place, cellDeltas(changes)),
+        ...scope.guards,
+      ];
+      // Some bring a mark, or take it with them: two writes.
+      if (writes().length > WRITES_PER_TRANSACTION) return changeHalves(scope, held, decide, marked);
       try {
-        if (changes.length > 0 || marks.length > 0)
-          await table.transact(() => [
-            ...changes.map(({ held: from, next }) => replaceWrite(from, next, () => new StaleFinding())),
-            ...marks,
-            ...counters.changeWrites(scope.orgId, scope.place, cellDeltas(changes)),
-            ...scope.guards,
-          ]);
+        if (changes.length > 0 || marks.length > 0) await table.transact(writes);
         return decided.map(({ held: from, next }) => next ?? from);
       } catch (error) {
         if (!(error instanceof StaleFinding) || attempt === DECISIONS) throw error;
@@ -67,6 +69,18 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
         );
       }
     }
+  }
+
+  async function changeHalves(
+    scope: WriteScope,
+    held: readonly FindingRecord[],
+    decide: Decision,
+    marked: ReadonlySet<string>,
+  ): Promise<FindingRecord[]> {
+    const now: FindingRecord[] = [];
+    for (const half of chunksOf(held, Math.ceil(held.length / 2)))
+      now.push(...(await changeChunk(scope, half, decide, marked)));
+    return now;
   }
 
   return {
@@ -97,7 +111,7 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
       marked: ReadonlySet<string>,
     ): Promise<FindingRecord[]> {
       const now: FindingRecord[] = [];
-      await side(chunksOf(held, CHANGES_PER_TRANSACTION), async (chunk) => {
+      await side(chunksOf(held, FINDINGS_PER_TRANSACTION), async (chunk) => {
         now.push(...(await changeChunk(scope, chunk, decide, marked)));
       });
       return now;
