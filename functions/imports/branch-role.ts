@@ -42,11 +42,13 @@ export async function inBranch<T>(
  */
 async function roleOf(
   orgId: string,
-  { id, default_branch }: AssetRecord,
+  { id, default_branch, last_scan_at }: AssetRecord,
   branch: string | null,
   manifests: Dependencies['manifests'],
 ): Promise<BranchRole> {
   if (branch === null || branch === default_branch) return { isDefault: true, becomesDefault: false };
-  const first = default_branch === null && !(await manifests.isKnown(orgId, id));
+  // What was accepted and is not taken in yet is no less there.
+  const fresh = default_branch === null && last_scan_at === null;
+  const first = fresh && !(await manifests.isKnown(orgId, id));
   return { isDefault: first, becomesDefault: first };
 }

@@ -114,6 +114,11 @@ export const scanOperations: Implementations<typeof scans.operations, ScanDepend
   async cancelScan(input, { scans, clock }) {
     const { caller, params } = input;
     const held = await scans.require(caller.orgId, params.scan_id);
+    if (held.trigger === 'import' && held.status === 'running')
+      throw new ServiceError(
+        'conflict',
+        'The report of this import is being taken in, whole, and ends by itself',
+      );
     const running = held.status === 'queued' || held.status === 'running';
     if (!running || !(await scans.finish(caller.orgId, held, 'cancelled', attributionOf(input, clock))))
       throw new ServiceError('conflict', 'The scan has ended already');

@@ -61,7 +61,10 @@ export function toResult(finding: FindingShown, ruleIndex: number) {
     locations: [
       {
         physicalLocation: {
-          artifactLocation: { uri: encodeURI(location.path), uriBaseId: '%SRCROOT%' },
+          artifactLocation: {
+            uri: location.path.split('/').map(encodeURIComponent).join('/'),
+            uriBaseId: '%SRCROOT%',
+          },
           ...(location.start_line !== null && {
             region: {
               startLine: location.start_line,
@@ -71,6 +74,22 @@ export function toResult(finding: FindingShown, ruleIndex: number) {
         },
       },
     ],
+    // A code host would show these as open alerts otherwise.
+    ...(finding.status === 'suppressed' && {
+      suppressions: [
+        {
+          kind: 'external' as const,
+          status: 'accepted' as const,
+          ...(justificationOf(finding) !== null && { justification: justificationOf(finding) }),
+        },
+      ],
+    }),
+    ...(finding.status === 'resolved' && { baselineState: 'absent' as const }),
     properties: { severity: finding.severity, status: finding.status, finding_id: finding.id },
   };
+}
+
+function justificationOf({ suppression }: FindingShown): string | null {
+  const said = [suppression?.reason, suppression?.comment].filter((one) => one != null);
+  return said.length === 0 ? null : said.join(': ');
 }

@@ -132,7 +132,7 @@ export function createImportStore(table: Table) {
   };
 }
 
-/** Another import has made its branch the default one, or the asset is gone. */
+/** Another import was accepted meanwhile, or the asset is gone. */
 export class DefaultBranchTaken extends Error {
   override readonly name = 'DefaultBranchTaken';
 }
@@ -193,7 +193,8 @@ function recordWrites(
         ExpressionAttributeValues: { ':now': timestamp(attribution.at) },
         ...(made.becomesDefault && {
           UpdateExpression: 'SET last_scan_at = :now, default_branch = :branch',
-          ConditionExpression: 'default_branch = :none',
+          // Nothing was accepted before it either: that may be of the default branch, and not be known yet.
+          ConditionExpression: 'default_branch = :none AND last_scan_at = :none',
           ExpressionAttributeValues: {
             ':now': timestamp(attribution.at),
             ':branch': made.branch,

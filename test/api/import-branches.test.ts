@@ -32,6 +32,20 @@ describe('the default branch of an asset that has no repository', () => {
     expect(await defaultBranchOf(asset)).toBe('trunk');
   });
 
+  it('is none that is named right after an import without one was accepted', async () => {
+    for (const results of [[], [{ path: 'b.ts' }]]) {
+      const asset = await freshAsset(org, { default_branch: null });
+      const first = await sendReport(org, asset, sarifLog([{ path: 'a.ts' }]), { scanner: 'semgrep' });
+      const second = await sendReport(org, asset, sarifLog(results), {
+        scanner: 'semgrep',
+        branch: 'feature/x',
+      });
+      for (const { id } of [first, second]) await awaitScan(org, id);
+      expect(await defaultBranchOf(asset)).toBeNull();
+      expect(await statusesOf(org, asset)).toEqual({ 'a.ts': 'open' });
+    }
+  });
+
   it('is none that is named after imports without one: somebody has to say so', async () => {
     const asset = await freshAsset(org, { default_branch: null });
     await importReport(org, asset, sarifLog([{ path: 'a.ts' }]));

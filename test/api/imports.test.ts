@@ -38,6 +38,14 @@ const sample = (scanner: string): unknown =>
   JSON.parse(readFileSync(new URL(`../fixtures/reports/${scanner}.json`, import.meta.url), 'utf8'));
 
 describe('an import', () => {
+  it('that runs is taken whole: it can’t be cancelled', async () => {
+    const asset = await freshAsset();
+    const { id } = await sendReport(org, asset, largeSarif(500));
+    const answer = await request('POST', `/api/scans/${id}/cancel`, { key: org.accessToken });
+    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect(await awaitScan(org, id)).toMatchObject({ status: 'completed', new_count: 500 });
+  });
+
   it('is a complete run of its scanner: new, gone and coming back', async () => {
     const asset = await freshAsset();
     const two = sarifLog([
