@@ -1,9 +1,22 @@
-import { UnknownReference } from '#domain/errors.ts';
+import { ServiceError, UnknownReference } from '#domain/errors.ts';
 import { fromOpaque } from '#domain/ids.ts';
 import { withoutJudgement } from '#domain/judgement.ts';
+import { allows } from '#domain/permissions.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import { policyInput } from '#shared/presenters/policy-input.ts';
 import type { PolicyDependencies } from './dependencies.ts';
+
+/**
+ * A policy shows whatever it is told: who has it asked about findings must be allowed to read them.
+ * @throws ServiceError insufficient_permissions
+ */
+export function checkMayRead(
+  { scopes }: { readonly scopes: readonly string[] },
+  { finding_ids }: { readonly finding_ids?: readonly string[] | undefined },
+): void {
+  if (finding_ids !== undefined && !allows(scopes, 'findings:read'))
+    throw new ServiceError('insufficient_permissions', 'Missing the scope findings:read');
+}
 
 /**
  * Inputs of real findings, in the order of their ids.

@@ -6,6 +6,7 @@ import { deletePolicy } from './change-policy.ts';
 import { validateSource } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';
 import { type Evaluated, evaluate } from './evaluate.ts';
+import { checkMayRead } from './evaluation-inputs.ts';
 import type { FamilyOf } from './operations.ts';
 import { presentEvaluation, presentTest } from './present-evaluation.ts';
 import { createPolicy, savePolicy, sourceOf, sourcesOf } from './save-policy.ts';
@@ -46,6 +47,7 @@ export const openPolicyOperations: Implementations<FamilyOf<'A'>, PolicyDependen
   },
 
   async testInlinePolicy({ caller, body }, dependencies) {
+    checkMayRead(caller, body);
     const isList = body.finding_ids !== undefined;
     const evaluated = await evaluate(caller.orgId, body, isList ? 'evaluate' : 'test', dependencies);
     return isList ? evaluated.evaluations.map(presentEvaluation) : oneTested(evaluated);
@@ -53,6 +55,7 @@ export const openPolicyOperations: Implementations<FamilyOf<'A'>, PolicyDependen
 
   async testOpenPolicy({ caller, params, body }, dependencies) {
     const { policies } = dependencies;
+    checkMayRead(caller, body);
     // Its path names the policy: an unknown one is a 404 like any other.
     await policies.require(caller.orgId, params.policy_id);
     const request = { ...body, policy_id: params.policy_id };

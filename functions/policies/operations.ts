@@ -7,6 +7,7 @@ import { presentPolicy, presentVersion, presentVersionDetail } from '#shared/pre
 import { deletePolicy, saveVersion, setActive } from './change-policy.ts';
 import type { PolicyDependencies } from './dependencies.ts';
 import { evaluate } from './evaluate.ts';
+import { checkMayRead } from './evaluation-inputs.ts';
 import { presentOpaque } from './present-evaluation.ts';
 import { createPolicy, savePolicy, sourceOf, sourcesOf } from './save-policy.ts';
 
@@ -110,6 +111,7 @@ export const policyOperations: Implementations<FamilyOf<'B'>, PolicyDependencies
   },
 
   async evaluatePolicy({ caller, body }, dependencies) {
+    checkMayRead(caller, body);
     const evaluated = await evaluate(caller.orgId, body, 'evaluate', dependencies);
     const shown = evaluated.evaluations.map(presentOpaque);
     const [single] = shown;

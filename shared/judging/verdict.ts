@@ -23,7 +23,7 @@ export function opinionOf(kind: PolicyKind, evaluation: PolicyResult): Opinion {
   const reason = reasons.length === 0 ? null : cut(reasons.join('; '), MAX_REASON);
   const read = kind === 'priority' ? priorityOf(decision) : textOf(decision);
   if (read !== null) return { decision: read, reason, problem: null };
-  const wanted = kind === 'priority' ? 'p0 to p4 or a number' : 'a text that is not empty';
+  const wanted = kind === 'priority' ? 'p0 to p4 or a number up to 2^53' : 'a text that is not empty';
   return failed({
     code: 'policy_evaluation_error',
     message: `${DECISION_OF[kind]} must be ${wanted}, not ${cut(JSON.stringify(decision), 100)}`,
@@ -35,8 +35,14 @@ function failed(problem: { readonly code: string; readonly message: string }): O
 }
 
 function priorityOf(decision: unknown): string | number | null {
-  if (typeof decision === 'number') return decision;
+  if (typeof decision === 'number') return isKeepable(decision) ? decision : null;
   return typeof decision === 'string' && /^p[0-4]$/.test(decision) ? decision : null;
+}
+
+/** What the store keeps as it is: neither more digits than a number has, nor next to nothing. */
+function isKeepable(number: number): boolean {
+  const size = Math.abs(number);
+  return size <= Number.MAX_SAFE_INTEGER && (size === 0 || size >= 1e-100);
 }
 
 function textOf(decision: unknown): string | null {

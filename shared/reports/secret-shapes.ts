@@ -53,7 +53,7 @@ const ASSIGNMENT = new RegExp(
   [
     '(pass(?:word|wd|phrase)|pwd|secret|token|credential|(?:api|access|account|private|signing|encryption)[_-]?key)',
     '(s?)(?:[_-]?(?:key|id|value|text|string|hash|data|b64|base64))?\\d{0,3}(?:[_-]?id)?',
-    '(\\\\?["\'`]?)(={1,3}>?|:=|:)(\\\\?["\'`]?)',
+    '(\\\\?["\'`]?)( {0,3})(={1,3}>?|:=|:)( {0,3})(\\\\?["\'`]?)',
   ].join(''),
   'gi',
 );
@@ -125,7 +125,9 @@ function endOfKeyLines(text: string, from: number): number {
 function cleanUser(user: string): string {
   const colon = user.indexOf(':');
   if (colon === -1) return user.length < 20 ? user : REDACTED;
-  return user.length === colon + 1 ? user : `${user.slice(0, colon)}:${REDACTED}`;
+  // A token in the name's place, and the word that a host wants for a password.
+  const name = colon < 20 ? user.slice(0, colon) : REDACTED;
+  return user.length === colon + 1 ? `${name}:` : `${name}:${REDACTED}`;
 }
 
 function withoutAssigned(text: string, colons: boolean): string {
@@ -133,13 +135,17 @@ function withoutAssigned(text: string, colons: boolean): string {
   let clean = '';
   let copied = 0;
   for (let found = assignment.exec(text); found; found = assignment.exec(text)) {
-    const [, , plural, closing, sign = '', quote = ''] = found;
+    const [, , plural, closing, before = '', sign = '', after = '', quote = ''] = found;
     const start = assignment.lastIndex;
     // `secrets:read` and `arn:…:secret:name` are names.
     if (sign === ':' && (!colons || plural || text[found.index - 1] === ':')) continue;
     if (quote !== '' && closing === '' && endsQuotation(text, found.index, start, quote)) continue;
     const end = endOfValue(text, start, quote);
-    if (!isSecret(text.slice(start, end))) continue;
+    const value = text.slice(start, end);
+    if (!isSecret(value)) continue;
+    // `password: must be changed` is a sentence: where there is space, the value has to look the part.
+    const written = before + after !== '' && !(quote !== '' && (sign !== ':' || closing !== ''));
+    if (written && !(value.length >= 10 && /\d/.test(value) && /\p{L}/u.test(value))) continue;
     clean += text.slice(copied, start) + REDACTED;
     copied = end;
     assignment.lastIndex = end;

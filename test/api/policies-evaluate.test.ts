@@ -54,6 +54,30 @@ describe('evaluating a policy', () => {
     expect((await evaluate({ kind, rego, input: {} })).body).toMatchObject({ decision, reasons: [] });
   });
 
+  it('about findings needs the scope to read them', async () => {
+    const { records } = await seedFindings(org, [{}]);
+    const rego = triage('seen := input');
+    const ask = async (key: string) => [
+      await request('POST', '/api/policies/evaluate', {
+        key,
+        body: { kind: 'triage', rego, finding_ids: [toOpaque('finding', records[0]?.id ?? '')] },
+      }),
+      await request('POST', `/api/orgs/${org.orgId}/open-policies/test-inline`, {
+        key,
+        body: { kind: 'triage', rego, finding_ids: [records[0]?.id] },
+      }),
+    ];
+    const [writer, both] = [
+      await org.withKey('policies:write'),
+      await org.withKey('policies:write', 'findings:read'),
+    ];
+    for (const { status, body } of await ask(writer.key)) {
+      expect(status).toBe(403);
+      expect(JSON.stringify(body)).toContain('findings:read');
+    }
+    for (const { status } of await ask(both.key)) expect(status).toBe(200);
+  });
+
   it('takes the current version of a stored policy, active or not', async () => {
     const made = await create(triage('decision := "accept"'));
     await org.client.call(operations.updatePolicy, {

@@ -9,6 +9,8 @@ describe('what a policy says', () => {
     ['triage', { reason: 'of nothing' }, null, null],
     ['priority', { priority: 'p0' }, 'p0', null],
     ['priority', { priority: 2.5 }, 2.5, null],
+    ['priority', { priority: 0 }, 0, null],
+    ['priority', { priority: -1e15 }, -1e15, null],
     ['ownership', { owner: 'team-a' }, 'team-a', null],
     ['project', { project: 'payments' }, 'payments', null],
   ] as const)('of the kind %s in %j is %s', (kind, result, decision, reason) => {
@@ -24,6 +26,12 @@ describe('what a policy says', () => {
     ['triage', { decision: ['accept'] }],
     ['priority', { priority: 'p5' }],
     ['priority', { priority: 'urgent' }],
+    // The store refuses these: whatever brought them would never be written.
+    ['priority', { priority: 1e200 }],
+    ['priority', { priority: Number.POSITIVE_INFINITY }],
+    ['priority', { priority: -(2 ** 54) }],
+    ['priority', { priority: 1e-200 }],
+    ['priority', { priority: Number.NaN }],
     ['ownership', { owner: ' ' }],
     ['ownership', { owner: { team: 'a' } }],
     ['project', { project: 7 }],
