@@ -18,7 +18,7 @@ import { type CloudModel, readModel } from './model.ts';
 import { startPollers } from './pollers.ts';
 import { REGION } from './resolver.ts';
 import { runScanners } from './runner-process.ts';
-import { startSchedules } from './schedules.ts';
+import { rateOf, startSchedules } from './schedules.ts';
 import { loadSecrets } from './secrets.ts';
 import { createQueuesAndBuckets, notifyOfUploads, type SqsAndS3, startSqsAndS3 } from './sqs-s3.ts';
 import { loadTemplate, type Template } from './template.ts';
@@ -284,6 +284,8 @@ async function checkHealth(url: string): Promise<void> {
     throw new Error(`GET /api/health answered ${answer.status}: ${await answer.text()}`);
 }
 
+const MINUTE = 60_000;
+
 /** Not needed to answer, but soon: what the last stop cut off goes on, and the first scan finds all warm. */
 function afterwards(
   model: CloudModel,
@@ -291,7 +293,9 @@ function afterwards(
   warmUp: () => Promise<void>,
 ): void {
   setImmediate(() => {
-    for (const { functionName } of model.schedules) void tick(functionName).catch(() => {});
+    // What runs daily reaches out to the network, and waits for its day.
+    for (const { functionName, expression } of model.schedules)
+      if (rateOf(expression) <= MINUTE) void tick(functionName).catch(() => {});
     void warmUp();
   });
 }
