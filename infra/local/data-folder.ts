@@ -8,7 +8,7 @@ const Credentials = z.object({ api_key: z.string(), org_id: z.string(), email: z
 export type Credentials = z.output<typeof Credentials>;
 
 /**
- * The data folder: `dynamodb.sqlite` and `secrets.json` keep the service's state, `credentials.json`
+ * The data folder: `dynamodb.sqlite`, `objects` and `secrets.json` keep the service's state, `credentials.json`
  * the key of the local command line, `service.log` what the functions say; `service.json` says where
  * the service is while it runs. All are readable by their owner alone.
  */

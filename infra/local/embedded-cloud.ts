@@ -144,7 +144,7 @@ async function startParts(
   const gatewayPort = port ?? readPort(outside.PORT);
   const starting = {
     dynamodb: kept(startDynamoDb(inMemory ? null : folder.path), open, (part) => part.stop()),
-    sqsAndS3: kept(startSqsAndS3(), open, (part) => part.stop()),
+    sqsAndS3: kept(startSqsAndS3(inMemory ? null : folder.file('objects')), open, (part) => part.stop()),
     gateway: kept(openGateway(gatewayPort), open, (part) => part.close()),
     template: loadTemplate(),
     // Most of what the handlers import; they themselves can't be, before their settings are there.

@@ -1,9 +1,13 @@
+import { readdir, rm, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { CreateBucketCommand, type S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import type { ServiceLog } from './log.ts';
 import type { CloudModel } from './model.ts';
+
+const OBJECT_DAYS = 90;
 
 export interface SqsAndS3 {
   readonly endpoint: string;
@@ -13,13 +17,24 @@ export interface SqsAndS3 {
 }
 
 /**
- * SQS and S3 in this process, in memory: with files, `ChangeMessageVisibility(0)` would lose messages
- * (fauxqs 2.4.1). What a restart forgets, the sweep sends again. Built by hand rather than by
- * `startFauxqs`, which listens on every address of the machine.
+ * SQS and S3 in this process. Queues are in memory: with files, `ChangeMessageVisibility(0)` would lose messages
+ * (fauxqs 2.4.1); what a restart forgets, the sweep sends again. Built by hand rather than by `startFauxqs`,
+ * which listens on every address of the machine.
+ * @param folder where objects are kept, so that a restart finds what was accepted before; null: in memory
  */
-export async function startSqsAndS3(): Promise<SqsAndS3> {
-  const app = buildApp({ logger: false });
+export async function startSqsAndS3(folder: string | null): Promise<SqsAndS3> {
+  const stores = folder === null ? undefined : await storesIn(folder);
+  const app = buildApp({ logger: false, ...(stores && { stores }) });
   let tell: ((bucket: string, key: string) => void) | null = null;
+  app.addHook('onRequest', async (request, reply) => {
+    // Keys become paths.
+    if (
+      decodeURIComponent(request.url)
+        .split(/[/\\?]/)
+        .includes('..')
+    )
+      return reply.code(400).send();
+  });
   app.addHook('onResponse', async (request, reply) => {
     if (request.method !== 'PUT' || reply.statusCode !== 200) return;
     const [, bucket, key] = /^\/([^/?]+)\/([^?]+)/.exec(request.url) ?? [];
@@ -34,6 +49,36 @@ export async function startSqsAndS3(): Promise<SqsAndS3> {
     },
     stop: () => app.close(),
   };
+}
+
+type Stores = NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>;
+
+/** What `startFauxqs` would make of `s3StorageDir`; the package exports none of it. */
+async function storesIn(folder: string): Promise<Stores> {
+  const part = async (path: string) => import(new URL(path, import.meta.resolve('fauxqs')).href);
+  const [{ SqsStore }, { SnsStore }, { S3Store }, { FileS3Persistence }] = await Promise.all([
+    part('sqs/sqsStore.js'),
+    part('sns/snsStore.js'),
+    part('s3/s3Store.js'),
+    part('s3/fileS3Persistence.js'),
+  ]);
+  const s3Store = new S3Store();
+  await forgetOld(folder);
+  const files = new FileS3Persistence(folder);
+  files.loadS3(s3Store);
+  s3Store.persistence = files;
+  return { sqsStore: new SqsStore(), snsStore: new SnsStore(), s3Store };
+}
+
+/** Objects live for 90 days (the bucket's lifecycle). */
+async function forgetOld(folder: string): Promise<void> {
+  const oldest = Date.now() - OBJECT_DAYS * 24 * 3600 * 1000;
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    if (!entry.isFile() || !/\.(data|meta\.json)$/.test(entry.name)) continue;
+    const path = join(entry.parentPath, entry.name);
+    if ((await stat(path)).mtimeMs < oldest) await rm(path, { force: true });
+  }
 }
 
 /** Creates the template's queues, dead-letter queues before those that name them, and its buckets. */

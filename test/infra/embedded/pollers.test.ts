@@ -19,7 +19,7 @@ let pollers: Pollers;
 const handled: { body: string; at: number; event: SQSEvent }[] = [];
 
 beforeAll(async () => {
-  part = await startSqsAndS3();
+  part = await startSqsAndS3(null);
   sqs = new SQSClient({
     endpoint: part.endpoint,
     region: 'us-east-1',

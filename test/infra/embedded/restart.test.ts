@@ -5,8 +5,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { assets } from '#contract/operations/assets.ts';
+import { findings } from '#contract/operations/findings.ts';
+import { imports } from '#contract/operations/imports.ts';
+import { scans } from '#contract/operations/scans.ts';
+import { toOpaque } from '#domain/ids.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
+import { createClient } from '#shared/client/client.ts';
+import { largeSarif } from '#test/harness/sarif.ts';
 
 const parent = await mkdtemp(join(tmpdir(), 'aspm-restart-'));
 const dataDir = `${parent}/data`;
@@ -82,6 +90,37 @@ describe('npm start', () => {
     expect(await names(third.url)).toEqual(['also kept', 'kept']);
     expect(await end(third, 'SIGINT')).toBe(0);
   }, 90_000);
+
+  it('takes in a report that was accepted before it was killed', async () => {
+    const first = await start();
+    const { api_key: credential, org_id } = readJson('credentials.json');
+    const repository = await createClient({ url: first.url, credential }).call(
+      assets.operations.addRepository,
+      { params: { org_id }, body: { name: 'app', url: 'https://git.example.com/team/app.git' } },
+    );
+    const accepted = await createClient({ url: first.url, credential }).call(
+      imports.operations.importFindings,
+      {
+        params: { asset_id: toOpaque('asset', repository.id) },
+        upload: new Uint8Array(gzipSync(JSON.stringify(largeSarif(2000)))),
+        query: { scanner: 'semgrep' },
+        headers: { 'content-type': 'application/gzip' },
+      },
+    );
+    expect(accepted.status).toBe('running');
+    await end(first, 'SIGKILL');
+
+    const second = await start();
+    const client = createClient({ url: second.url, credential });
+    const scan = () => client.call(scans.operations.getScan, { params: { scan_id: accepted.id } });
+    await expect
+      .poll(async () => (await scan()).status, { timeout: 180_000, interval: 500 })
+      .not.toBe('running');
+    expect(await scan()).toMatchObject({ status: 'completed' });
+    const { pagination } = await client.call(findings.operations.listFindings, { query: {} });
+    expect(pagination.total).toBe(2000);
+    expect(await end(second, 'SIGTERM')).toBe(0);
+  }, 240_000);
 
   it('does not start twice on the same data', async () => {
     const first = await start();
