@@ -29,6 +29,7 @@ export interface ImportedReport {
   readonly findings: readonly ReportedFinding[];
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
+  readonly unread?: readonly string[];
   /** As in `SarifReport`; absent: the scanner's own. */
   readonly tools?: readonly (string | null)[];
 }
@@ -72,10 +73,10 @@ async function readNative(scanner: Scanner, report: unknown, key: string): Promi
     readLines: async () => null,
     secrets: scanner === 'gitleaks' ? secretsIn(report) : new Set(),
   });
-  const { findings, incomplete } = parseReport(scanner, sanitised);
+  const { findings, incomplete, unread } = parseReport(scanner, sanitised);
   if (findings.length > MAX_RESULTS)
     throw wrongReport(`The report holds ${findings.length} results; at most ${MAX_RESULTS} are taken`);
-  return { scanner, findings, incomplete };
+  return { scanner, findings, incomplete, unread };
 }
 
 async function unpack(bytes: Uint8Array): Promise<Uint8Array> {

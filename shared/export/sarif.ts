@@ -62,7 +62,7 @@ export function toResult(finding: FindingShown, ruleIndex: number) {
       {
         physicalLocation: {
           artifactLocation: {
-            uri: location.path.split('/').map(encodeURIComponent).join('/'),
+            uri: uriOf(location.path),
             uriBaseId: '%SRCROOT%',
           },
           ...(location.start_line !== null && {
@@ -84,9 +84,20 @@ export function toResult(finding: FindingShown, ruleIndex: number) {
         },
       ],
     }),
-    ...(finding.status === 'resolved' && { baselineState: 'absent' as const }),
+    baselineState: baselineOf(finding),
     properties: { severity: finding.severity, status: finding.status, finding_id: finding.id },
   };
+}
+
+/** Relative, as RFC 3986 writes it: a colon in the first part would be taken for the end of a scheme. */
+function uriOf(path: string): string {
+  return path.toWellFormed().split('/').map(encodeURIComponent).join('/');
+}
+
+/** Against the scan before the one that saw it last. Told of every result: readers take those without one for new. */
+function baselineOf(finding: FindingShown): 'absent' | 'new' | 'unchanged' {
+  if (finding.status === 'resolved') return 'absent';
+  return finding.first_seen_scan_id === finding.last_seen_scan_id ? 'new' : 'unchanged';
 }
 
 function justificationOf({ suppression }: FindingShown): string | null {

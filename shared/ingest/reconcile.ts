@@ -232,7 +232,10 @@ function asReported(
   };
 }
 
-/** Findings that are no longer reported. */
+/**
+ * Findings that are no longer reported. In a file that was not analysed whole they may be there all the same:
+ * they are marked as where nothing resolves by itself, and the next run looks at them again.
+ */
 async function leaveOut(
   { context, report, head, scope, autoResolve }: Reconciliation,
   ids: readonly string[],
@@ -243,7 +246,7 @@ async function leaveOut(
   const { writes } = dependencies;
   let resolved = 0;
   const decide = (held: FindingRecord): FindingRecord | null => {
-    const next = whenAbsent(held, ref.scanId, at, autoResolve);
+    const next = whenAbsent(held, ref.scanId, at, autoResolve && !report.unread.has(held.location.path));
     if (next.status === held.status && !held.reported) return null;
     return { ...next, last_seen_scan_id: lastSeen(held, head.last_scan_id), updated_at: timestamp(at) };
   };

@@ -20,6 +20,7 @@ const MAX_REPORT_BYTES = 200 * 1024 * 1024;
 export interface ReportSource {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
+  readonly unread: readonly string[];
   /** Whose it is, as in `SarifReport`. */
   readonly tools: readonly (string | null)[];
   findings(): AsyncIterable<ReportedFinding>;
@@ -29,15 +30,17 @@ export interface ReportSource {
 interface ReportAtHand {
   readonly findings: readonly ReportedFinding[];
   readonly incomplete: string | null;
+  readonly unread?: readonly string[] | undefined;
   /** Absent: the scanner's own. */
   readonly tools?: readonly (string | null)[];
 }
 
 const OWN = [null];
 
-export function sourceOf({ findings, incomplete, tools = OWN }: ReportAtHand): ReportSource {
+export function sourceOf({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): ReportSource {
   return {
     incomplete,
+    unread,
     tools,
     async *findings() {
       yield* findings;
@@ -46,7 +49,12 @@ export function sourceOf({ findings, incomplete, tools = OWN }: ReportAtHand): R
 }
 
 /** What an import left in the bucket: written by us alone, so that its shape is checked but not mended. */
-const Header = z.object({ incomplete: z.string().nullable(), tools: z.array(z.string().nullable()) });
+const Header = z.object({
+  incomplete: z.string().nullable(),
+  // Without: left there by the release before, which knew nothing of it.
+  unread: z.array(z.string()).default([]),
+  tools: z.array(z.string().nullable()),
+});
 const Line = z.looseObject({
   scanner: z.enum(SCANNERS),
   severity: z.enum(SEVERITIES),
@@ -88,7 +96,7 @@ function readLines(gzipped: Uint8Array): AsyncIterable<string> {
 }
 
 /** As `openReport` reads it: what is to be known of the whole, then a finding a line. */
-export function toLines({ findings, incomplete, tools = OWN }: ReportAtHand): string {
-  const header: z.input<typeof Header> = { incomplete, tools: [...tools] };
+export function toLines({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): string {
+  const header: z.input<typeof Header> = { incomplete, unread: [...unread], tools: [...tools] };
   return [header, ...findings].map((line) => `${JSON.stringify(line)}\n`).join('');
 }

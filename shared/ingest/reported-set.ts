@@ -20,6 +20,7 @@ export interface ReportedSet {
   readonly counts: Record<string, number>;
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
+  readonly unread: ReadonlySet<string>;
   /** The findings of some of the ids, so many at a time; each once. */
   batches(ids: ReadonlySet<string>, size: number): AsyncIterable<[string, ReportedFinding][]>;
 }
@@ -63,6 +64,7 @@ export async function readReportedSets(reporter: Reporter, source: ReportSource)
     digest: digestReport(Array.from(reported.entries, ([id, { digest }]) => ({ id, digest }))),
     counts: countsOf(scanner, reported.entries.values()),
     incomplete: source.incomplete,
+    unread: new Set(source.unread),
     batches: (ids, size) => batchesOf(reporter, source, ids, size),
   }));
 }

@@ -11,6 +11,7 @@ import {
   ResultReader,
   settle,
   unreadable,
+  whichSecret,
 } from './result.ts';
 
 export const gitleaksTop = z.array(z.unknown());
@@ -26,6 +27,7 @@ const leak = z.object({
   Date: told.text,
   /** Added by the runner in place of the secret: see `sanitise.ts`. */
   secret_hmac: told.text,
+  match_hmac: told.text,
 });
 type Leak = z.output<typeof leak>;
 
@@ -52,7 +54,11 @@ export function parseGitleaks(report: unknown): ParsedReport {
   const top = parseTop('gitleaks', gitleaksTop, report, GITLEAKS_SHAPE);
   const reader = new ResultReader('gitleaks');
   const leaks = reader.read(leak, top);
-  const numbered = numberOccurrences(leaks, (item) => JSON.stringify([item.RuleID, item.File]), byAge);
+  const numbered = numberOccurrences(
+    leaks,
+    (item) => JSON.stringify([item.RuleID, item.File, item.match_hmac ?? null]),
+    byAge,
+  );
   const first = new Map<string, ReportedFinding>();
   for (const { item, occurrence } of numbered) {
     const finding = findingOf(item, occurrence);
@@ -62,12 +68,11 @@ export function parseGitleaks(report: unknown): ParsedReport {
     findings: settle([...first.values()]),
     warnings: reader.warnings(),
     incomplete: unreadable(reader),
+    unread: [],
   };
 }
 
 function findingOf(item: Leak, occurrence: number): ReportedFinding {
-  // Without the runner's HMAC (an import) nothing of the secret may serve; the number in the file has to.
-  const secret = typeof item.secret_hmac === 'string' ? item.secret_hmac : occurrence;
   return {
     scanner: 'gitleaks',
     rule_id: item.RuleID,
@@ -84,7 +89,7 @@ function findingOf(item: Leak, occurrence: number): ReportedFinding {
     package: null,
     location: { path: item.File, start_line: item.StartLine ?? null, end_line: item.EndLine ?? null },
     fix: 'Revoke the secret, then remove it from the history',
-    fingerprint: fingerprintOf('gitleaks', item.RuleID, item.File, secret),
+    fingerprint: fingerprintOf('gitleaks', item.RuleID, item.File, ...whichSecret(item, occurrence)),
   };
 }
 

@@ -72,7 +72,12 @@ export function parseGrype(report: unknown): ParsedReport {
   const top = parseTop('grype', grypeTop, report, GRYPE_SHAPE);
   const reader = new ResultReader('grype');
   const findings = reader.read(match, top.matches).map(findingOf);
-  return { findings: settle(findings), warnings: reader.warnings(), incomplete: unreadable(reader) };
+  return {
+    findings: settle(findings),
+    warnings: reader.warnings(),
+    incomplete: unreadable(reader),
+    unread: [],
+  };
 }
 
 function findingOf({

@@ -8,7 +8,7 @@ const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
 /** Hashes that the sanitiser itself writes: a secret that happens to occur in their hex is not in them. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(['code_hash', 'secret_hmac']);
+const OWN_FIELDS: ReadonlySet<string> = new Set(['code_hash', 'secret_hmac', 'match_hmac']);
 
 /** Fields that name something: see `nameWithoutSecrets`. */
 const NAMES: ReadonlySet<string> = new Set(

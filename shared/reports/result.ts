@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { SEVERITIES } from '#domain/vocabulary.ts';
+import { reportedPath } from './normalise.ts';
 import type { ReportedFinding, ReportedPackage } from './reported-finding.ts';
 import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
 
@@ -14,6 +15,8 @@ export interface ParsedReport {
    * an incomplete report is not known to be gone. Never holds report contents.
    */
   readonly incomplete: string | null;
+  /** Files that were not analysed whole, as findings name them: what was known of these is not known to be gone. */
+  readonly unread: readonly string[];
 }
 
 /** The report is not what its scanner writes; the message can be shown to the caller. */
@@ -92,6 +95,12 @@ export function unreadable(...readers: readonly ResultReader[]): string | null {
   return count === 1 ? '1 result could not be read' : `${count} results could not be read`;
 }
 
+/** Each path once, as findings name it. */
+export function pathsOf(told: readonly (string | null | undefined)[]): string[] {
+  const paths = told.filter((path) => typeof path === 'string' && path !== '');
+  return [...new Set(paths.map((path) => reportedPath.parse(path)))].sort(compareText);
+}
+
 /** Several reasons as one; null where there is none. */
 export function reasonOf(...reasons: readonly (string | null)[]): string | null {
   const told = [...new Set(reasons.filter((reason) => reason !== null))];
@@ -121,6 +130,20 @@ export function numberOccurrences<T>(
     seen.set(key, occurrence + 1);
     return { item, occurrence };
   });
+}
+
+interface HashedSecret {
+  readonly secret_hmac?: string | null | undefined;
+  readonly match_hmac?: string | null | undefined;
+}
+
+/**
+ * What tells a secret of one rule and file from the others: its own HMAC; where the report masks it, the HMAC
+ * of the line around it, with its number among equal lines; where there is neither, the number alone.
+ */
+export function whichSecret({ secret_hmac, match_hmac }: HashedSecret, occurrence: number) {
+  if (typeof secret_hmac === 'string') return [secret_hmac];
+  return typeof match_hmac === 'string' ? [match_hmac, occurrence] : [occurrence];
 }
 
 /**

@@ -56,6 +56,7 @@ const LEAK_FIELDS = [
   'Date',
   'Tags',
   'secret_hmac',
+  'match_hmac',
 ] as const;
 
 /** Author, e-mail and message stay behind: personal data, and a commit message can quote the secret. */
@@ -64,8 +65,9 @@ function sanitiseGitleaks(report: unknown, { key }: SanitiseContext): unknown {
   return report.map((leak: unknown) => {
     if (!isRecord(leak)) return null;
     const { Secret: secret } = leak;
+    const own = pick(leak, LEAK_FIELDS);
     const known = typeof secret === 'string' && secret !== '' && secret !== 'REDACTED';
-    return { ...pick(leak, LEAK_FIELDS), ...(known && { secret_hmac: hmac(key, secret) }) };
+    return known ? { ...own, secret_hmac: hmac(key, secret) } : { ...own, ...hashedMatch(leak, key) };
   });
 }
 
@@ -212,18 +214,39 @@ function sanitiseCheck(check: unknown): unknown {
   };
 }
 
-/** Trivy masks the secret with asterisks, which says nothing of whether it is the same one: its lines do. */
+const TRIVY_SECRET_FIELDS = [
+  'RuleID',
+  'Category',
+  'Severity',
+  'Title',
+  'StartLine',
+  'EndLine',
+  'secret_hmac',
+  'match_hmac',
+] as const;
+
+/** What stands around a secret that the report masks itself; what was hashed before stays as it is. */
+function hashedMatch({ Match: match, secret_hmac, match_hmac }: Fields, key: string) {
+  const told = typeof match === 'string' && match.trim() !== '';
+  if (!told || secret_hmac !== undefined || match_hmac !== undefined) return {};
+  return { match_hmac: hmacOfCode(key, [match]) };
+}
+
+/**
+ * Trivy masks the secret with asterisks, which says nothing of whether it is the same one: its lines do. Where
+ * they can't be read (an import), the masked line has to.
+ */
 async function sanitiseTrivySecret(
   path: unknown,
   secret: unknown,
   context: SanitiseContext,
 ): Promise<unknown> {
   if (!isRecord(secret)) return null;
-  const fields = ['RuleID', 'Category', 'Severity', 'Title', 'StartLine', 'EndLine', 'secret_hmac'] as const;
-  const own = pick(secret, fields);
+  const own = pick(secret, TRIVY_SECRET_FIELDS);
   if (own.secret_hmac !== undefined) return own;
   const code = await readCode(path, lineOf(secret, 'StartLine'), lineOf(secret, 'EndLine'), context);
-  return code === null ? own : { ...own, secret_hmac: hmacOfCode(context.key, code) };
+  if (code !== null) return { ...own, secret_hmac: hmacOfCode(context.key, code) };
+  return { ...own, ...hashedMatch(secret, context.key) };
 }
 
 async function readCode(path: unknown, start: number | null, end: number | null, context: SanitiseContext) {

@@ -29,12 +29,29 @@ export type Component = z.output<typeof component>;
 
 const logicalLocation = z.object({ fullyQualifiedName: told.text, name: told.text, index });
 
+const artifactLocation = z.object({ uri: told.text, index }).nullish().catch(null);
+
+const notification = z.object({
+  level: told.text,
+  locations: list(z.object({ physicalLocation: z.object({ artifactLocation }).nullish().catch(null) })),
+});
+export type Notification = z.output<typeof notification>;
+const notifications = list(notification);
+
 const run = z.object({
   tool: z.object({
-    driver: component.extend({ name: z.string().min(1).max(200) }),
+    driver: component.extend({ name: z.string().min(1) }),
     extensions: list(component),
   }),
-  invocations: list(z.object({ executionSuccessful: z.unknown() })),
+  invocations: list(
+    z.object({
+      executionSuccessful: z.unknown().optional(),
+      exitSignalName: told.text,
+      processStartFailureMessage: told.text,
+      toolExecutionNotifications: notifications,
+      toolConfigurationNotifications: notifications,
+    }),
+  ),
   artifacts: list(z.object({ location: z.object({ uri: told.text }).nullish().catch(null) })),
   logicalLocations: list(logicalLocation),
   results: z.array(z.unknown()).nullish(),
@@ -67,10 +84,7 @@ export const result = z
       .catch(null),
     locations: list(
       z.object({
-        physicalLocation: z
-          .object({ artifactLocation: z.object({ uri: told.text, index }).nullish().catch(null), region })
-          .nullish()
-          .catch(null),
+        physicalLocation: z.object({ artifactLocation, region }).nullish().catch(null),
         logicalLocations: list(logicalLocation),
       }),
     ),

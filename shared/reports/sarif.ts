@@ -1,33 +1,32 @@
 import { hash } from 'node:crypto';
 import { toolKey } from '#domain/origin.ts';
 import { type FindingCategory, SCANNERS, type Scanner, type Severity } from '#domain/vocabulary.ts';
-import {
-  cweIds,
-  descriptionOf,
-  normaliseCode,
-  reportedPath,
-  ruleId,
-  titleOf,
-  titleOfRule,
-} from './normalise.ts';
+import { cweIds, descriptionOf, normaliseCode, ruleId, titleOf, titleOfRule } from './normalise.ts';
 import { hmac, withoutLiterals } from './redact.ts';
 import type { ReportedFinding } from './reported-finding.ts';
 import {
   compareText,
   fingerprintOf,
   numberOccurrences,
+  pathsOf,
   ResultReader,
   reasonOf,
   settle,
   unreadable,
 } from './result.ts';
 import { type Result, type Rule, type Run, result, sarifLog } from './sarif-log.ts';
+import { pathOf } from './sarif-paths.ts';
 import { RuleBook } from './sarif-rules.ts';
+import { brokenOff, troubledPaths } from './sarif-troubles.ts';
 import { nameWithoutSecrets } from './secret-shapes.ts';
 import { toolOf } from './tool.ts';
 
 /** Results of one run of a report; GitHub's code scanning has the same bound. */
 export const MAX_RESULTS = 25_000;
+
+const LONGEST_NAME = 200;
+/** Of a longer message only this much is looked at. */
+const LONGEST_MESSAGE = 16 * 1024;
 
 /** What a SARIF report holds of one scanner. */
 export interface SarifReport {
@@ -37,6 +36,7 @@ export interface SarifReport {
   readonly tools: readonly (string | null)[];
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
+  readonly unread: readonly string[];
 }
 
 /** The report can't be taken; the message can be shown to the caller. */
@@ -71,6 +71,9 @@ export function parseSarif(report: unknown, key: string, named: Scanner | null):
     );
   const { runs } = parsed.data;
   if (runs.length === 0) throw new SarifError('report', 'The SARIF log has no runs');
+  // Cut, the names of two tools might become one, and each would resolve the other's findings.
+  if (runs.some(({ tool }) => tool.driver.name.length > LONGEST_NAME))
+    throw new SarifError('report', `A tool.driver.name is longer than ${LONGEST_NAME} characters`);
   const byScanner = Map.groupBy(runs, (one) => named ?? scannerOf(one.tool.driver.name));
   return [...byScanner].map(([scanner, own]) => reportOf(scanner, own, key));
 }
@@ -92,16 +95,8 @@ function reportOf(scanner: Scanner, runs: readonly Run[], key: string): SarifRep
     findings: settle(findings),
     tools: [...byTool.keys()],
     incomplete: reasonOf(...runs.map(brokenOff), unreadable(reader)),
+    unread: pathsOf(runs.flatMap(troubledPaths)),
   };
-}
-
-/** Why a run does not tell all that its tool could have found (SARIF 2.1.0, appendix I). */
-function brokenOff({ tool, invocations, results }: Run): string | null {
-  const name = titleOf(tool.driver.name);
-  if ((invocations ?? []).some((one) => one?.executionSuccessful === false))
-    return `The report says that the execution of ${name} was not successful`;
-  // An empty list is a scan that found nothing; no list is no scan.
-  return results ? null : `The run of ${name} has no list of results`;
 }
 
 /** @throws SarifError where the driver is none of the four */
@@ -191,7 +186,15 @@ function identityOf(one: Run, item: Result, id: string, path: string, key: strin
   if (partial) return JSON.stringify([id, path, partial]);
   const snippet = item.locations?.[0]?.physicalLocation?.region?.snippet?.text ?? '';
   if (snippet.trim() !== '') return JSON.stringify([id, path, hmac(key, normaliseCode(snippet))]);
+  const masked = maskedMatch(one, item);
+  if (masked !== null) return JSON.stringify([id, path, hmac(key, normaliseCode(masked))]);
   return JSON.stringify([id, path, null, logicalNameOf(one, item)]);
+}
+
+/** The line that Trivy's message shows of a secret, masked: part of a fixed text, and all that tells two apart. */
+function maskedMatch({ tool }: Run, { message }: Result): string | null {
+  if (!tool.driver.name.toLowerCase().includes('trivy')) return null;
+  return /^Match: (.*\S.*)$/m.exec(message?.text?.slice(0, LONGEST_MESSAGE) ?? '')?.[1] ?? null;
 }
 
 /** Sorted; without what tells nothing (Semgrep writes `requires login`), or null. One that holds a secret is hashed. */
@@ -217,24 +220,6 @@ function logicalNameOf({ logicalLocations: shared }: Run, item: Result): string 
     if (name) return nameWithoutSecrets(name);
   }
   return null;
-}
-
-function pathOf(
-  one: Run,
-  location: { uri?: string | null | undefined; index?: number | null | undefined } | null | undefined,
-): string {
-  const uri = location?.uri ?? one.artifacts?.[location?.index ?? -1]?.location?.uri ?? '.';
-  const plain = uri.replace(/^file:\/\/(?:localhost)?/i, '');
-  // Before decoding too: in an address an encoded `/` or `@` is part of the password.
-  return reportedPath.parse(decoded(nameWithoutSecrets(plain)));
-}
-
-function decoded(uri: string): string {
-  try {
-    return decodeURIComponent(uri);
-  } catch {
-    return uri;
-  }
 }
 
 function findingOf({ result: item, rules, rule, ruleId: id, path, line }: Located, scanner: Scanner) {

@@ -4,8 +4,10 @@
  * report: no pattern has a repetition that a later part of it could make it take back.
  */
 
-/** What stands in place of a secret. */
-export const REDACTED = 'REDACTED';
+import { isSecret, PLACEHOLDER, REDACTED } from './secret-values.ts';
+import { withoutCommandSecrets, withoutQuoted } from './secret-words.ts';
+
+export { REDACTED } from './secret-values.ts';
 
 /**
  * Tokens with a well-known beginning; nothing follows the repetition, so that a match takes all that it
@@ -44,14 +46,15 @@ const KEY_BLOCK = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 /** A line of a block whose end was cut off, with whatever breaks it from the one before. */
 const KEY_LINE = /[^A-Za-z0-9+/=]{0,8}[A-Za-z0-9+/=]{24,4096}/y;
 
-const USER_INFO = /:\/\/([^\s/?#"'<>]{0,4096})@/g;
+/** Of an address with a scheme, or of one that begins with two slashes where a text or a word does. */
+const USER_INFO = /(?:(\b[a-z][a-z0-9+.-]{0,30})?:|(?<![^\s"'`(<=,]))\/{2,8}([^\s/?#"'<>]{1,4096})@/gi;
 const CREDENTIALS = /\b(Bearer|Basic) {1,4}([\w.~+/-]{16,16384}={0,2})/gi;
 const SIGNATURES = /([?&;](?:sig|signature|x-amz-signature|auth|jwt)=)([^\s&"'<>;#]{1,4096})/gi;
 
 /** The end of a name that says what its value is, an assignment, and the value's quote. */
 const ASSIGNMENT = new RegExp(
   [
-    '(pass(?:word|wd|phrase)|pwd|secret|token|credential|(?:api|access|account|private|signing|encryption)[_-]?key)',
+    '(pass(?:word|wd|phrase)|pwd|secret|token|credential|(?:api|access|account|private|signing|encryption)[ _-]?key)',
     '(s?)(?:[_-]?(?:key|id|value|text|string|hash|data|b64|base64))?\\d{0,3}(?:[_-]?id)?',
     '(\\\\?["\'`]?)( {0,3})(={1,3}>?|:=|:)( {0,3})(\\\\?["\'`]?)',
   ].join(''),
@@ -61,9 +64,6 @@ const UNQUOTED = /[^\s"'`&;<>]*/y;
 /** How templates, code and other names begin that stand in a value's place. */
 const NO_VALUE =
   /^(?:\$\{|\$\(|\$[a-z_]+(?![\w$])|\{\{|\{\w{0,20}\}(?!\w)|\[[\w ]{0,20}\]|%[sd(]|%\w{1,30}%|:|\/\/|REDACTED|(?:process|os|config|settings|req|request|params|this|self|secrets|env|vars?)[.[]|[a-z_$][\w$.]{0,60}\()/i;
-/** Words that say that there is none, or of which kind it is. */
-const NO_SECRET =
-  /^(?:true|false|null|nil|none|undefined|required|optional|string|str|value|x{1,40}|\d{1,5})$/i;
 
 /** The text without the secrets in it. Twice is the same as once. */
 export function withoutSecrets(text: string): string {
@@ -80,16 +80,16 @@ export function nameWithoutSecrets(name: string): string {
 
 function cleaned(text: string, colons: boolean): string {
   if (text.length < 8) return text;
-  return withoutAssigned(
-    withoutKeyBlocks(text)
+  const clean = withoutAssigned(
+    withoutUsers(withoutKeyBlocks(text))
       .replace(TOKENS, REDACTED)
-      .replace(USER_INFO, (_, user: string) => `://${cleanUser(user)}@`)
       .replace(CREDENTIALS, (all, scheme: string, value: string) =>
         /[\d=]/.test(value) ? `${scheme} ${REDACTED}` : all,
       )
       .replace(SIGNATURES, (all, name: string, value: string) => (isSecret(value) ? name + REDACTED : all)),
     colons,
   );
+  return colons ? withoutCommandSecrets(withoutQuoted(clean)) : clean;
 }
 
 function withoutKeyBlocks(text: string): string {
@@ -121,13 +121,42 @@ function endOfKeyLines(text: string, from: number): number {
   return end;
 }
 
-/** `git@` tells who asks; `name:password@` and a token in a name's place tell how. */
-function cleanUser(user: string): string {
+function withoutUsers(text: string): string {
+  return text.includes('@') ? text.replace(USER_INFO, withoutUserInfo) : text;
+}
+
+/** In the middle of a text only a colon tells `//ann:pw@host` from the remark `//ann@host`. */
+function withoutUserInfo(
+  all: string,
+  scheme: string | undefined,
+  user: string,
+  at: number,
+  text: string,
+): string {
   const colon = user.indexOf(':');
-  if (colon === -1) return user.length < 20 ? user : REDACTED;
-  // A token in the name's place, and the word that a host wants for a password.
-  const name = colon < 20 ? user.slice(0, colon) : REDACTED;
-  return user.length === colon + 1 ? `${name}:` : `${name}:${REDACTED}`;
+  const end = at + all.length;
+  const bare = all.startsWith('/');
+  if (colon === -1 && (bare ? at > 0 : VERSION.test(text.slice(end, end + 40)))) return all;
+  const clean = colon === -1 ? cleanName(user, scheme ?? '') : cleanPair(user, colon);
+  return `${all.slice(0, all.length - user.length - 1)}${clean}@`;
+}
+
+/** `docker://alpine@sha256:…`, `npm://lodash@4.17.21`: no host. */
+const VERSION = /^(?:sha\d{3}:|v?\d+(?:\.\d+){0,2}(?![\d.]))/;
+
+/** Over SSH a name tells who asks, and `git` does so everywhere; elsewhere it is a token as well as a name. */
+function cleanName(user: string, scheme: string): string {
+  return user === 'git' || /^(?:.*\+)?(?:ssh|sftp|scp)$/i.test(scheme) || PLACEHOLDER.test(user)
+    ? user
+    : REDACTED;
+}
+
+function cleanPair(user: string, colon: number): string {
+  const [name, password] = [user.slice(0, colon), user.slice(colon + 1)];
+  // A token stands in the name's place, with nothing or the word that a host wants for a password.
+  const token = colon >= 20 || ((password === '' || password === 'x-oauth-basic') && name !== 'git');
+  const shown = token && !PLACEHOLDER.test(name) ? REDACTED : name;
+  return `${shown}:${password === '' || PLACEHOLDER.test(password) ? password : REDACTED}`;
 }
 
 function withoutAssigned(text: string, colons: boolean): string {
@@ -185,11 +214,4 @@ function withoutEnding(value: string): number {
   let length = value.length;
   while (length > 0 && '.,:!?)]}|\\…'.includes(value[length - 1] ?? '')) length -= 1;
   return length;
-}
-
-function isSecret(value: string): boolean {
-  // The mark itself, also where it was cut through, is none.
-  if (value.length < 4 || value.startsWith(REDACTED) || REDACTED.startsWith(value.replace('…', '')))
-    return false;
-  return value.length > 40 || (/[\p{L}\p{N}]/u.test(value) && !NO_SECRET.test(value));
 }

@@ -18,13 +18,16 @@ import {
   fingerprintOf,
   numberOccurrences,
   parseTop,
+  pathsOf,
   ResultReader,
   reasonOf,
   settle,
   unreadable,
 } from './result.ts';
 
-export const semgrepTop = z.object({ results: z.array(z.unknown()), errors: told.list });
+const scannedPaths = z.object({ scanned: told.list }).nullish().catch(null);
+
+export const semgrepTop = z.object({ results: z.array(z.unknown()), errors: told.list, paths: scannedPaths });
 export const SEMGREP_SHAPE = 'it has no "results" list.';
 
 /** What Semgrep writes in place of what it tells to those who log in. */
@@ -71,8 +74,10 @@ const SEVERITY: Readonly<Record<string, Severity>> = {
   CRITICAL: 'critical',
 };
 
+/** An error without a level is none that Semgrep writes. */
 const analysisError = z.object({
-  level: told.text,
+  level: z.string(),
+  path: told.text,
   type: z.union([z.string(), z.array(z.unknown()).transform(([name]) => name)]).catch(''),
 });
 
@@ -84,10 +89,13 @@ export function parseSemgrep(report: unknown): ParsedReport {
     .read(semgrepResult, top.results)
     .filter((result) => result.extra.is_ignored !== true);
   const numbered = numberOccurrences(results, identityOf, byPosition);
+  const errors = top.errors ?? [];
+  const { incomplete, unread } = shortOf(errors, top.paths?.scanned?.length ?? 0);
   return {
     findings: settle(numbered.map(({ item, occurrence }) => findingOf(item, occurrence))),
-    warnings: [...reader.warnings(), ...analysisErrors(top.errors)],
-    incomplete: reasonOf(unreadable(reader), gaveUp(top.errors)),
+    warnings: [...reader.warnings(), ...warningsOf(errors)],
+    incomplete: reasonOf(unreadable(reader), incomplete),
+    unread,
   };
 }
 
@@ -155,9 +163,10 @@ function byPosition(a: SemgrepResult, b: SemgrepResult): number {
 }
 
 /** Files that Semgrep could not analyse, by kind: it exits 0 even so. */
-function analysisErrors(errors: readonly unknown[] | null | undefined): string[] {
-  const count = errors?.length ?? 0;
-  return count === 0 ? [] : [`semgrep could not analyse everything: ${count} errors in its report.`];
+function warningsOf(errors: readonly unknown[]): string[] {
+  return errors.length === 0
+    ? []
+    : [`semgrep could not analyse everything: ${errors.length} errors in its report.`];
 }
 
 /** Limits of the machine's, by Semgrep's names for them: another run may get further. */
@@ -175,24 +184,43 @@ const UNPARSABLE: ReadonlySet<unknown> = new Set([
   'Lexical error',
   'PartialParsing',
 ]);
+/** Where more of the files than this were left for want of time or memory, the run as a whole fell short. */
+const MOST_LEFT = 0.1;
 
 /**
- * Why the results may be short of what is there. Semgrep marks rules that it could not run and crashes as
- * errors, files that it left for want of time or memory as mere warnings; what it can't parse, and what it
- * was told to skip (`paths.skipped`), is the same in every run, and would keep a report from ever being whole.
+ * Why the results may be short of what is there. A file that could not be parsed is the same in every run, and
+ * would keep a report from ever being whole, as would one that always takes too long: of these only what was
+ * known there is kept (`unread`). What names no file, rules that did not run, and crashes are of the whole run;
+ * so is an error that can't be read. What Semgrep was told to skip (`paths.skipped`) was skipped before.
  */
-function gaveUp(errors: readonly unknown[] | null | undefined): string | null {
-  const told = (errors ?? []).map((error) => analysisError.safeParse(error).data);
-  const limits = told.filter((error) => OUT_OF_MEANS.has(error?.type)).length;
-  const failures = told.filter(
-    (error) => error?.level === 'error' && !UNPARSABLE.has(error.type) && !OUT_OF_MEANS.has(error.type),
-  ).length;
-  return reasonOf(
-    failures === 0 ? null : `semgrep could not run everything: ${counted(failures)}`,
-    limits === 0 ? null : `semgrep ran out of time or memory: ${counted(limits)}`,
+function shortOf(errors: readonly unknown[], scanned: number): Pick<ParsedReport, 'incomplete' | 'unread'> {
+  const told = errors.map((error) => analysisError.safeParse(error).data);
+  const known = told.filter((error) => error !== undefined);
+  const shown = known.filter(({ level }) => level !== 'info');
+  const limits = shown.filter(({ type }) => OUT_OF_MEANS.has(type));
+  const failures = shown.filter(
+    ({ level, type, path }) => !OUT_OF_MEANS.has(type) && (UNPARSABLE.has(type) ? !path : level !== 'warn'),
   );
+  const left = pathsOf(limits.map(({ path }) => path)).length;
+  const starved = limits.some(ofTheWhole) || left > scanned * MOST_LEFT;
+  return {
+    incomplete: reasonOf(
+      errorsIn('semgrep could not run everything', failures),
+      starved ? errorsIn('semgrep ran out of time or memory', limits) : null,
+      errorsIn(
+        'semgrep told what can not be read',
+        told.filter((error) => error === undefined),
+      ),
+    ),
+    unread: pathsOf(shown.map(({ path }) => path)),
+  };
 }
 
-function counted(errors: number): string {
-  return `${errors} ${errors === 1 ? 'error' : 'errors'} in its report`;
+/** An analysis across files may have come from any of them to the one that it names. */
+function ofTheWhole({ path, type }: z.output<typeof analysisError>): boolean {
+  return !path || String(type).includes('interfile');
+}
+
+function errorsIn(what: string, { length }: readonly unknown[]): string | null {
+  return length === 0 ? null : `${what}: ${length} ${length === 1 ? 'error' : 'errors'} in its report`;
 }

@@ -24,6 +24,7 @@ import {
   ResultReader,
   settle,
   unreadable,
+  whichSecret,
 } from './result.ts';
 
 export const trivyTop = z.object({ SchemaVersion: z.number(), Results: z.array(z.unknown()).nullish() });
@@ -90,6 +91,7 @@ const secret = z.object({
   ...lines,
   /** Added by the runner: see `sanitise.ts`. */
   secret_hmac: told.text,
+  match_hmac: told.text,
 });
 type Secret = z.output<typeof secret>;
 
@@ -131,6 +133,7 @@ export function parseTrivy(report: unknown): ParsedReport {
     findings: settle(findings),
     warnings: [...targets.warnings(), ...reader.warnings()],
     incomplete: unreadable(targets, reader),
+    unread: [],
   };
 }
 
@@ -202,8 +205,13 @@ function misconfigurationFindings(one: Target, items: readonly Misconfiguration[
   }));
 }
 
+/** Without a checkout secrets are told apart by the line that they stand in, and only equal lines by their order. */
 function secretFindings(one: Target, items: readonly Secret[]): ReportedFinding[] {
-  const numbered = numberOccurrences(items, (item) => item.RuleID, byLine);
+  const numbered = numberOccurrences(
+    items,
+    (item) => JSON.stringify([item.RuleID, item.match_hmac ?? null]),
+    byLine,
+  );
   return numbered.map(({ item, occurrence }) => ({
     ...NOT_TOLD,
     rule_id: item.RuleID,
@@ -214,7 +222,7 @@ function secretFindings(one: Target, items: readonly Secret[]): ReportedFinding[
     cwe: ['CWE-798'],
     location: { path: one.Target, ...placeOf(item) },
     fix: 'Revoke the secret, then remove it from the history',
-    fingerprint: fingerprintOf('trivy', 'secret', item.RuleID, one.Target, item.secret_hmac ?? occurrence),
+    fingerprint: fingerprintOf('trivy', 'secret', item.RuleID, one.Target, ...whichSecret(item, occurrence)),
   }));
 }
 

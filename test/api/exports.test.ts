@@ -5,6 +5,7 @@ import { findings } from '#contract/operations/findings.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { exportFindings } from '#functions/export-findings/export-findings.ts';
+import { parseSarif } from '#shared/reports/sarif.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createExportStore } from '#store/exports.ts';
@@ -45,6 +46,28 @@ async function exported(format: Format, filter: object = {}) {
     new RegExp(`^attachment; filename="findings-\\d{4}-\\d\\d-\\d\\d\\.${format}\\.gz"$`),
   );
   return { done, text: gunzipSync(Buffer.from(await answer.arrayBuffer())).toString('utf8') };
+}
+
+interface ExportedResult {
+  readonly ruleId: string;
+  readonly baselineState?: string;
+  readonly suppressions?: readonly unknown[];
+  readonly locations: readonly [
+    {
+      readonly physicalLocation: {
+        readonly artifactLocation: { readonly uri: string; readonly uriBaseId: string };
+        readonly region?: unknown;
+      };
+    },
+  ];
+}
+
+/** Findings of an asset of their own as a SARIF export shows them. */
+async function resultsOf(changes: Parameters<typeof seedFindings>[1]): Promise<ExportedResult[]> {
+  const { asset: own } = await seedFindings(org, changes);
+  const { text } = await exported('sarif', { asset_id: toOpaque('asset', own.id) });
+  const log = JSON.parse(text) as { runs: { results: ExportedResult[] }[] };
+  return log.runs.flatMap(({ results }) => results);
 }
 
 async function listAll(query: Record<string, string>) {
@@ -108,6 +131,68 @@ describe('an export', () => {
       new Set(expected.map(({ id }) => id)),
     );
     expect(results).toHaveLength(1100);
+  });
+
+  it('as SARIF tells what is suppressed, and what is gone or new', async () => {
+    const [first, later] = [crypto.randomUUID(), crypto.randomUUID()];
+    const seen = { first_seen_scan_id: first, last_seen_scan_id: later };
+    const suppression = { reason: 'false_positive', comment: 'a test key', expires_at: null } as const;
+    const results = await resultsOf([
+      { ...seen, rule_id: 'open' },
+      { ...seen, rule_id: 'reopened', status: 'reopened' },
+      { rule_id: 'new', first_seen_scan_id: later, last_seen_scan_id: later },
+      { ...seen, rule_id: 'resolved', status: 'resolved', resolved_at: new Date().toISOString() },
+      { ...seen, rule_id: 'suppressed', status: 'suppressed', suppression },
+      {
+        ...seen,
+        rule_id: 'suppressed without a reason',
+        status: 'suppressed',
+        suppression: { reason: null, comment: null, expires_at: null },
+      },
+    ]);
+    const told = results.map(({ ruleId, baselineState, suppressions }) => [
+      ruleId,
+      [baselineState, suppressions],
+    ]);
+    const accepted = { kind: 'external', status: 'accepted' };
+    expect(Object.fromEntries(told)).toEqual({
+      open: ['unchanged', undefined],
+      reopened: ['unchanged', undefined],
+      new: ['new', undefined],
+      resolved: ['absent', undefined],
+      suppressed: ['unchanged', [{ ...accepted, justification: 'false_positive: a test key' }]],
+      'suppressed without a reason': ['unchanged', [accepted]],
+    });
+  });
+
+  it('as SARIF writes paths as RFC 3986 wants them, and an import reads them back', async () => {
+    const paths = [
+      'src/with space/a.ts',
+      '100%/50%25.ts',
+      'a#b/c?d=e&f.ts',
+      'größe/日本/😀.ts',
+      'c:/users/[id]/a b.ts',
+      "it's(a)+b,c;d@e!.ts",
+      'back`tick|"quoted"<x>{y}^.ts',
+    ];
+    const results = await resultsOf(
+      paths.map((path) => ({ rule_id: path, location: { path, start_line: 3, end_line: 4 } })),
+    );
+    expect(results).toHaveLength(paths.length);
+    for (const { ruleId, locations } of results) {
+      const [{ physicalLocation }] = locations;
+      const { uri, uriBaseId } = physicalLocation.artifactLocation;
+      expect(uriBaseId).toBe('%SRCROOT%');
+      // A relative path: `segment-nz-nc`, then segments of `pchar`.
+      expect(uri).toMatch(
+        /^(?:[\w.~!$&'()*+,;=@-]|%[0-9A-F]{2})+(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[0-9A-F]{2})*)*$/,
+      );
+      expect(uri.split('/').map(decodeURIComponent).join('/')).toBe(ruleId);
+      expect(physicalLocation.region).toEqual({ startLine: 3, endLine: 4 });
+    }
+    const log = { version: '2.1.0', runs: [{ tool: { driver: { name: 'semgrep' } }, results }] };
+    const [read] = parseSarif(log, 'key', null);
+    expect(read?.findings.map(({ location }) => location.path).sort()).toEqual([...paths].sort());
   });
 
   it('as CSV quotes what has to be, and lets no spreadsheet run anything', async () => {

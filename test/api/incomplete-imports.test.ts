@@ -34,6 +34,64 @@ async function setStatus(asset: string, path: string, status: 'resolved' | 'open
   await org.client.call(findings.operations.updateFinding, { params, body: { status } });
 }
 
+describe('a report of some files that were not analysed whole', () => {
+  const unread = (results: readonly SarifResult[], ...paths: string[]) => {
+    const locations = (uri: string) => [{ physicalLocation: { artifactLocation: { uri } } }];
+    const told = paths.map((path) => ({ level: 'error', locations: locations(path) }));
+    const invocations = [{ executionSuccessful: true, toolExecutionNotifications: told }];
+    const log = sarifLog(results);
+    return { ...log, runs: log.runs.map((run) => ({ ...run, invocations })) };
+  };
+
+  it('resolves what is gone elsewhere, and of these the next whole one', async () => {
+    const asset = await freshAsset(org);
+    const [a, b, c] = [{ path: 'a.ts' }, { path: 'b.ts' }, { path: 'c.ts' }];
+    const first = await importReport(org, asset, sarifLog([a, b, c]));
+    const second = await importReport(org, asset, unread([a], 'b.ts'));
+    expect(second).toMatchObject({ status: 'completed', resolved_count: 1, error: null });
+    expect(await statusesOf(org, asset)).toEqual({ 'a.ts': 'open', 'b.ts': 'open', 'c.ts': 'resolved' });
+    expect(await pathsOf(second.id)).toEqual(['a.ts']);
+    const shown = Object.fromEntries(
+      (await listFindingsOf(org, asset)).map((one) => [one.location.path, one.last_seen_scan_id]),
+    );
+    expect([shown['a.ts'], shown['b.ts']]).toEqual([second.id, first.id]);
+    // Once more the same, and then whole.
+    await importReport(org, asset, unread([a], 'b.ts'));
+    expect(await statusesOf(org, asset)).toMatchObject({ 'a.ts': 'open', 'b.ts': 'open' });
+    const last = await importReport(org, asset, sarifLog([a]));
+    expect(last).toMatchObject({ status: 'completed', resolved_count: 1 });
+    expect(await statusesOf(org, asset)).toMatchObject({ 'a.ts': 'open', 'b.ts': 'resolved' });
+  });
+
+  it('leaves what it reports again as it was, and decisions of people alone', async () => {
+    const asset = await freshAsset(org);
+    const [a, b, c] = [{ path: 'a.ts' }, { path: 'b.ts' }, { path: 'c.ts' }];
+    await importReport(org, asset, sarifLog([a, b, c]));
+    await setStatus(asset, 'c.ts', 'resolved');
+    await importReport(org, asset, unread([a], 'b.ts', 'c.ts'));
+    expect(await statusesOf(org, asset)).toEqual({ 'a.ts': 'open', 'b.ts': 'open', 'c.ts': 'resolved' });
+    const again = await importReport(org, asset, sarifLog([a, b]));
+    expect(again).toMatchObject({ new_count: 0, resolved_count: 0 });
+    expect(await statusesOf(org, asset)).toEqual({ 'a.ts': 'open', 'b.ts': 'open', 'c.ts': 'resolved' });
+  });
+
+  it('is taken from Semgrep itself too, by upload', async () => {
+    const asset = await freshAsset(org);
+    const result = (path: string) => ({
+      check_id: 'r',
+      path,
+      start: { line: 1, col: 1 },
+      end: { line: 1, col: 2 },
+      extra: { message: 'm', severity: 'ERROR', lines: 'eval(x)', metadata: {} },
+    });
+    const error = { level: 'warn', type: ['PartialParsing', []], path: 'b.py', message: 'x' };
+    await uploadReport(org, asset, { results: [result('a.py'), result('b.py'), result('c.py')], errors: [] });
+    const scan = await uploadReport(org, asset, { results: [result('a.py')], errors: [error] });
+    expect(scan).toMatchObject({ status: 'completed', resolved_count: 1 });
+    expect(await statusesOf(org, asset)).toEqual({ 'a.py': 'open', 'b.py': 'open', 'c.py': 'resolved' });
+  });
+});
+
 describe('an incomplete report', () => {
   it('brings what it found and resolves nothing: its scan is partial and says why', async () => {
     const asset = await freshAsset(org);

@@ -69,6 +69,69 @@ describe('what looks like a secret', () => {
     expect(withoutSecrets(text)).toBe(clean);
   });
 
+  test.each([
+    ['https://abc123@git.test/a', 'https://REDACTED@git.test/a'],
+    ['https://abc123:x-oauth-basic@git.test/a', 'https://REDACTED:REDACTED@git.test/a'],
+    ['https://abc123:@git.test/a', 'https://REDACTED:@git.test/a'],
+    ['git+https://abc123@git.test/a.git', 'git+https://REDACTED@git.test/a.git'],
+    ['file://ann:pw@host/a', 'file://ann:REDACTED@host/a'],
+    ['jdbc:postgresql://abc123@db/a', 'jdbc:postgresql://REDACTED@db/a'],
+    ['7+://ann:pw@host/a', '7+://ann:REDACTED@host/a'],
+    ['//ann:pw@host/a', '//ann:REDACTED@host/a'],
+    ['see "//ann:pw@host/a" there', 'see "//ann:REDACTED@host/a" there'],
+    ['//abc123@host/a', '//REDACTED@host/a'],
+  ])('of an address: %s', (text, clean) => {
+    expect(withoutSecrets(text)).toBe(clean);
+    expect(nameWithoutSecrets(text)).toBe(clean);
+  });
+
+  test.each([
+    'git@git.test:a/b.git and ssh://ann@git.test/a.git, git+ssh://git@git.test/a.git, https://git@git.test/a',
+    'mail ann@example.test or mailto:ann@example.test; //ann@example.test wrote this',
+    'docker://alpine@sha256:0123456789abcdef, npm://lodash@4.17.21, //@ts-ignore, https://docs.test/@scope/a',
+    `https://<TOKEN>@git.test, https://$\{TOKEN}@git.test, https://ann:$\{PASSWORD}@git.test, https://ann:$PW@git.test`,
+  ])('of an address this stays: %s', (text) => {
+    expect(withoutSecrets(text)).toBe(text);
+  });
+
+  test.each([
+    ['Hardcoded password "letmein" found', 'Hardcoded password "REDACTED" found'],
+    ["Possible hardcoded password: 'root'", "Possible hardcoded password: 'REDACTED'"],
+    ["Possible hardcoded password: 'two words'", "Possible hardcoded password: 'REDACTED'"],
+    ["the password 'hunter2' is used", "the password 'REDACTED' is used"],
+    ['the API key is `abc123def456` here', 'the API key is `REDACTED` here'],
+    ['curl -u ann:b https://x.test', 'curl -u ann:REDACTED https://x.test'],
+    ['Run `curl -sSu ann:b https://x.test`.', 'Run `curl -sSu ann:REDACTED https://x.test`.'],
+    ['curl "https://x.test/?a=1&b=2" --user "ann:b"', 'curl "https://x.test/?a=1&b=2" --user "ann:REDACTED"'],
+    ['mysql -uroot -ppw db', 'mysql -uroot -pREDACTED db'],
+    ['sshpass -p pw ssh host', 'sshpass -p REDACTED ssh host'],
+    ['docker login -u ann -p pw r.test', 'docker login -u ann -p REDACTED r.test'],
+    ['redis-cli -a pw ping', 'redis-cli -a REDACTED ping'],
+    ['tool --db-password hunter22 --verbose', 'tool --db-password REDACTED --verbose'],
+  ])('in a sentence or a command: %s', (text, clean) => {
+    expect(withoutSecrets(text)).toBe(clean);
+  });
+
+  test.each([
+    `token="<YOUR_TOKEN>", token="$\{TOKEN}", password="xxxx", token=process.env.X, password=your-password-here`,
+    `Hardcoded password "<password>" or "$\{PASSWORD}"; hardcoded secret "$SECRET"`,
+    `The secret 'db-credentials-2', the token "csrf_token", the password 'sha256' and the API key "API_KEY_1"`,
+    'The password "must be at least 8 characters long", and the token \'Bearer\' comes first',
+    'curl -u "$USER:$PASSWORD" https://x.test; curl -u ann:<password> x; docker run -u 1000:1000 image',
+    'docker run -p 8080:80 image; mysql -p db; mysql -u root -p; ssh -p 2222 host; mkdir -p a/b1',
+    'Use --password-stdin, --token and --secret id=a1b2c3; docker login -p "$(cat key.json)"',
+    'gpg --export-secret-key ann2@example.test; ann:password "localhost:6000/"',
+  ])('of sentences and commands this stays: %s', (text) => {
+    expect(withoutSecrets(text)).toBe(text);
+  });
+
+  // The scanners' own words, which tell of secrets a lot and hold none.
+  test.each(SCANNERS)('%s: no text of the sample changes', (scanner) => {
+    const texts = textsIn(sample(scanner));
+    expect(texts.length).toBeGreaterThan(10);
+    for (const text of texts) expect(withoutSecrets(text)).toBe(text);
+  });
+
   test('a private key goes as a block, and without its end by its lines', () => {
     const lines = Array.from({ length: 4 }, () => randomBytes(48).toString('base64'));
     const head = '-----BEGIN RSA PRIVATE KEY-----';
@@ -132,6 +195,7 @@ describe('what looks like a secret', () => {
       ...'password= token: "secret": https:// a:b@ @ :// ?sig= Bearer REDACTED REDAC… -----BEGIN\u0020PRIVATE\u0020KEY----- '.split(
         ' ',
       ),
+      ...['curl ', ' -u ', 'mysql ', ' -p', 'hard-coded ', '//', '--token ', 'password ', ' | '],
       ...['"', "'", '\\', ' ', '\n', '.', '=', ':', '&', 'x', 'abc123', '-----END PRIVATE KEY-----'],
     );
     fc.assert(
@@ -174,6 +238,17 @@ describe('what looks like a secret', () => {
       ' ',
       'a',
     ],
+    ...[
+      'curl -u ',
+      'curl ',
+      'mysql -p',
+      'password "',
+      "hard-coded password '",
+      '//a',
+      '--token a',
+      '-u',
+      'a-',
+    ],
   ])('millions of %j take no longer than as much of anything else', (part) => {
     expect(withoutSecrets(part.repeat(Math.ceil(8_000_000 / part.length)))).not.toBe('');
   });
@@ -185,6 +260,11 @@ function sample(scanner: Scanner): Json {
   return JSON.parse(
     readFileSync(new URL(`../fixtures/reports/${scanner}.json`, import.meta.url), 'utf8'),
   ) as Json;
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** Something secret in every place that a report has for text. */
@@ -247,6 +327,17 @@ describe('reports', () => {
       expect(report?.findings).toHaveLength(2);
       expectNone(report);
     }
+  });
+
+  test.each([
+    ['file://ann:pw@host/a.ts', 'ann:REDACTED@host/a.ts'],
+    ['file://abc123@host/a.ts', 'REDACTED@host/a.ts'],
+    ['//ann:pw@host/a.ts', 'ann:REDACTED@host/a.ts'],
+    ['//abc123@host/a.ts', 'REDACTED@host/a.ts'],
+    ['https://abc123@git.test/a%20b.ts', 'https://REDACTED@git.test/a b.ts'],
+    ['file:///src/a@b.ts', 'src/a@b.ts'],
+  ])('SARIF: the address of a file: %s', (path, shown) => {
+    expect(parseSarif(sarifLog([{ path }]), 'key', null)[0]?.findings[0]?.location.path).toBe(shown);
   });
 
   test('a secret that is cut through at the end of a text is none that is kept', () => {

@@ -158,6 +158,60 @@ describe('identity', () => {
     expect(identities('gitleaks', [leak('a', 'h2', 'c1', 1)])).not.toEqual(once);
   });
 
+  /** Of secrets that the report masks, as an import reads them. */
+  const masked = {
+    trivy: (...matches: string[]) => ({
+      SchemaVersion: 2,
+      Results: [
+        {
+          Target: '.env',
+          Secrets: matches.map((Match, index) => ({ RuleID: 'r', StartLine: index + 1, Match })),
+        },
+      ],
+    }),
+    gitleaks: (...matches: string[]) =>
+      matches.map((Match, index) => ({
+        RuleID: 'r',
+        File: '.env',
+        StartLine: index + 1,
+        Secret: 'REDACTED',
+        Match,
+      })),
+  };
+  const imported = async (scanner: Scanner, report: unknown, key = 'key') => {
+    const context = { key, readLines: async () => null, secrets: new Set<string>() };
+    return identities(scanner, await sanitiseReport(scanner, report, context));
+  };
+
+  test.each(['trivy', 'gitleaks'] as const)(
+    '%s: masked secrets of one rule and file are told apart by their lines, whichever is removed',
+    async (scanner) => {
+      const of = masked[scanner];
+      const both = await imported(scanner, of('A_TOKEN=****', 'B_TOKEN=****'));
+      expect(new Set(both).size).toBe(2);
+      const [first] = await imported(scanner, of('A_TOKEN=****'));
+      const [second] = await imported(scanner, of('', '  B_TOKEN=****')).then((ids) =>
+        ids.filter((id) => both.includes(id)),
+      );
+      expect(both).toContain(first);
+      expect(second).toBeDefined();
+      expect(second).not.toBe(first);
+      // Equal ones stay as many as they are; and nobody without the key can try a guess.
+      expect(new Set(await imported(scanner, of('T=****', 'T=****'))).size).toBe(2);
+      expect(await imported(scanner, of('T=****'), 'another key')).not.toEqual(
+        await imported(scanner, of('T=****')),
+      );
+    },
+  );
+
+  test.each(['trivy', 'gitleaks'] as const)('%s: what a masked line says stays behind', async (scanner) => {
+    const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+    const clean = await sanitiseReport(scanner, masked[scanner]('A_TOKEN=****'), context);
+    expect(JSON.stringify(clean)).not.toContain('A_TOKEN');
+    expect(JSON.stringify(clean)).toMatch(/"match_hmac":"[0-9a-f]{64}"/);
+    expect(await sanitiseReport(scanner, clean, { ...context, key: 'other' })).toEqual(clean);
+  });
+
   test('gitleaks: of several commits the earliest is told', () => {
     const leak = (Commit: string, date: string, StartLine: number) => ({
       RuleID: 'github-pat',

@@ -148,7 +148,7 @@ describe('what is not such a report', () => {
   });
 
   test('a clean report is clean', () => {
-    const clean = { findings: [], warnings: [], incomplete: null };
+    const clean = { findings: [], warnings: [], incomplete: null, unread: [] };
     expect(parseReport('semgrep', { results: [], errors: [] })).toEqual(clean);
     expect(parseReport('grype', { matches: [] })).toEqual(clean);
     expect(parseReport('trivy', { SchemaVersion: 2 })).toEqual(clean);
@@ -223,7 +223,12 @@ describe('a report that does not tell all that is there', () => {
       [error('info', ['IncompatibleRule', {}]), error('info', 'Missing plugin')],
       null,
     ],
-    ['what no error is', [null, 7, {}, 'x'], null],
+    ['what no error is', [null, 7, {}, 'x'], 'semgrep told what can not be read: 4 errors in its report'],
+    [
+      'source that it does not name',
+      [{ level: 'warn', type: 'PartialParsing' }],
+      'semgrep could not run everything: 1 error in its report',
+    ],
   ])('semgrep: %s', async (_, errors, reason) => {
     const report = { ...(sample('semgrep') as object), errors };
     expect(parseReport('semgrep', report).incomplete).toBe(reason);
@@ -232,6 +237,36 @@ describe('a report that does not tell all that is there', () => {
     const clean = await sanitiseReport('semgrep', report, context);
     expect(parseReport('semgrep', clean)).toMatchObject({ incomplete: reason });
     expect(JSON.stringify(clean)).not.toContain(secret);
+  });
+
+  const many = { scanned: Array.from({ length: 100 }, (_, index) => `${index}.py`) };
+
+  test('semgrep: of files that it could not analyse alone nothing is known to be gone', async () => {
+    const errors = [
+      { ...error('warn', ['PartialParsing', [{ path: secret }]]), path: './src\\\\a.py' },
+      { ...error('error', 'Syntax error'), path: 'b.py' },
+      { ...error('warn', 'Timeout'), path: 'c.py' },
+      { ...error('warn', 'Out of memory'), path: 'c.py' },
+      { ...error('warn', 'Something else'), path: 'd.py' },
+      { ...error('info', 'IncompatibleRule'), path: 'rules.yaml' },
+    ];
+    const report = { ...(sample('semgrep') as object), errors, paths: many };
+    const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+    for (const told of [report, await sanitiseReport('semgrep', report, context)])
+      expect(parseReport('semgrep', told)).toMatchObject({
+        incomplete: null,
+        unread: ['b.py', 'c.py', 'd.py', 'src/a.py'],
+      });
+  });
+
+  test.each([
+    ['many files', Array.from({ length: 11 }, (_, index) => ({ type: 'Timeout', path: `${index}.py` }))],
+    ['it does not say which', [{ type: 'Out of memory' }]],
+    ['files together', [{ type: 'Timeout during interfile analysis', path: 'a.py' }]],
+  ])('semgrep: left for want of time or memory, %s: the whole run fell short', (_, errors) => {
+    const told = errors.map((one) => ({ level: 'warn', ...one }));
+    const report = { ...(sample('semgrep') as object), errors: told, paths: many };
+    expect(parseReport('semgrep', report).incomplete).toContain('ran out of time or memory');
   });
 
   test('what Semgrep was told to skip was skipped in the last run too', () => {

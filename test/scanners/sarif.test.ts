@@ -118,6 +118,20 @@ describe('who a result is', () => {
     expect(report.tools).toEqual(['CodeQL', 'ESLint', null]);
   });
 
+  test('masked secrets of Trivy are told apart by the line that its message shows', () => {
+    const one = (match: string, line: number) =>
+      said(
+        `Artifact: .env\nType: \nSecret GitHub PAT\nSeverity: CRITICAL\nMatch: ${match}`,
+        at('.env', line),
+      );
+    const of = (...results: object[]) => identities(logOf(results, { driver: 'Trivy' }), null);
+    const both = of(one('A=****', 1), one('B=****', 2));
+    expect(new Set(both).size).toBe(2);
+    expect(both).toEqual(expect.arrayContaining(of(one('B=****', 1))));
+    expect(of(one('A=****', 1))).not.toEqual(of(one('B=****', 1)));
+    expect(new Set(of(one('A=****', 1), one('A=****', 2))).size).toBe(2);
+  });
+
   // Another one would give every finding of such a log a new identity.
   test('what prints and code gave, they give', () => {
     const known = logOf([said('x', { fingerprints: { 'v/1': 'zzz' } })], { driver: 'Semgrep OSS' });
@@ -138,9 +152,60 @@ describe('a run that did not get to its end', () => {
       { invocations: [{ executionSuccessful: true }, { executionSuccessful: false }] },
       'The report says that the execution of CodeQL was not successful',
     ],
+    [
+      'an execution that a signal ended',
+      { invocations: [{ executionSuccessful: true, exitSignalName: 'SIGKILL' }] },
+      'The report says that the execution of CodeQL was not successful',
+    ],
+    [
+      'an execution that never began',
+      { invocations: [{ processStartFailureMessage: 'no such file' }] },
+      'The report says that the execution of CodeQL was not successful',
+    ],
     ['no list of results', { results: undefined }, 'The run of CodeQL has no list of results'],
   ])('%s', (_, run, reason) => {
     expect(parsed(logOf([said('x')], run)).incomplete).toBe(reason);
+  });
+
+  test.each(['toolExecutionNotifications', 'toolConfigurationNotifications'])(
+    'an error among its %s that names no file',
+    (kind) => {
+      for (const told of [{ level: 'error' }, { level: 'error', ...at('src/') }]) {
+        const run = { invocations: [{ executionSuccessful: true, [kind]: [told] }] };
+        const reason = 'The report tells an error of CodeQL that may have kept results from it';
+        expect(parsed(logOf([said('x')], run)).incomplete).toBe(reason);
+      }
+    },
+  );
+
+  const notified = (...told: object[]) => ({
+    invocations: [{ executionSuccessful: true, toolExecutionNotifications: told }],
+  });
+
+  test('of files that an error or a warning names, only these', () => {
+    const told = [
+      { level: 'error', ...at('file:///src/a%20b.ts') },
+      { level: 'warning', ...at('./c.ts') },
+      { level: 'note', ...at('d.ts') },
+      { ...at('e.ts') },
+      { level: 'none' },
+      { level: 'warning' },
+      null,
+    ];
+    const { incomplete, unread } = parsed(logOf([said('x')], notified(...(told as object[]))));
+    expect(incomplete).toBeNull();
+    expect(unread).toEqual(['c.ts', 'src/a b.ts']);
+  });
+
+  test('is none where only the exit code says so: many tools exit with 1 where they found something', () => {
+    const run = { invocations: [{ executionSuccessful: true, exitCode: 1 }] };
+    expect(parsed(logOf([said('x')], run))).toMatchObject({ incomplete: null, unread: [] });
+  });
+
+  test('a driver whose name is too long is refused for that', () => {
+    const named = (length: number) => logOf([said('x')], { driver: 'n'.repeat(length) });
+    expect(parsed(named(200)).findings).toHaveLength(1);
+    expect(() => parsed(named(201))).toThrow('A tool.driver.name is longer than 200 characters');
   });
 
   test('is one of several, and the others are whole', () => {
