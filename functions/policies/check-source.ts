@@ -4,7 +4,7 @@ import { ServiceError } from '#domain/errors.ts';
 import { type CompiledPolicy, checkPolicy } from '#shared/policy/check.ts';
 import { POLICY_KINDS, type PolicyKind } from '#shared/policy/kinds.ts';
 import type { PolicyError, Remark } from '#shared/policy/problem.ts';
-import type { Reactor } from '#shared/policy/reactor.ts';
+import type { Engine } from '#shared/policy/reactor.ts';
 import { SAMPLE_INPUTS } from '#shared/presenters/policy-input.ts';
 
 /** @throws ServiceError invalid_policy_kind */
@@ -20,44 +20,53 @@ export function readKind(kind: string): PolicyKind {
  * @throws ServiceError of the first of these that finds something, with a detail for each error
  */
 export async function compileSource(
-  reactor: Reactor,
+  engine: Engine,
   kind: PolicyKind,
   rego: string,
 ): Promise<{ compiled: CompiledPolicy; warnings: z.input<typeof PolicySaved>['warnings'] }> {
-  const checked = await checkPolicy(reactor, { kind, rego, samples: SAMPLE_INPUTS });
+  const checked = await checkPolicy(engine, { kind, rego, samples: SAMPLE_INPUTS });
   if (!checked.ok) throw refusal(checked.errors);
   return { compiled: checked.compiled, warnings: checked.warnings.map(presentRemark) };
 }
 
 /** All that is wrong with a source, and what could be better, without an error. */
 export async function validateSource(
-  reactor: Reactor,
+  engine: Engine,
   kind: PolicyKind,
   rego: string,
 ): Promise<z.input<typeof PolicyValidated>> {
-  const { ok, errors, warnings } = await checkPolicy(reactor, { kind, rego, samples: SAMPLE_INPUTS });
+  const { ok, errors, warnings } = await checkPolicy(engine, { kind, rego, samples: SAMPLE_INPUTS });
   return { valid: ok, errors: errors.map(presentRemark), warnings: warnings.map(presentRemark) };
 }
+
+type Placed = Pick<Remark<string>, 'row'>;
 
 /** The error of a source, or of an evaluation, that the engine refused. */
 export function refusal(errors: readonly PolicyError[]): ServiceError {
   const [first] = errors;
   if (!first) return new ServiceError('policy_evaluation_error', 'The policy could not be evaluated');
-  const suggestion = errors
-    .filter((error) => error.suggestion !== null)
-    .map((error) => (error.row > 0 ? `${fieldOf(error)}: ${error.suggestion}` : error.suggestion))
-    .join('\n');
+  const suggestions = errors.flatMap((error) =>
+    error.suggestion === null ? [] : [`${placeOf(error)}${error.suggestion}`],
+  );
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  const where = first.row > 0 ? `${fieldOf(first)}: ` : '';
-  return new ServiceError(first.code, `${where}${first.message}${more}`, {
-    details: errors.map(({ message, row, col, ...error }) => ({
-      field: fieldOf({ row }),
-      message: [message, ...error.details.filter((detail) => !message.includes(detail))].join('\n'),
-      row,
-      col,
-    })),
-    ...(suggestion !== '' && { suggestion }),
+  return new ServiceError(first.code, `${placeOf(first)}${first.message}${more}`, {
+    details: errors.map(presentDetail),
+    // Two errors of one line have the same corrected line.
+    ...(suggestions.length > 0 && { suggestion: [...new Set(suggestions)].join('\n') }),
   });
+}
+
+function presentDetail({ message, row, col, details }: PolicyError) {
+  return {
+    field: fieldOf({ row }),
+    message: [message, ...details.filter((detail) => !message.includes(detail))].join('\n'),
+    ...(row !== null && { row }),
+    ...(col !== null && { col }),
+  };
+}
+
+function placeOf({ row }: Placed): string {
+  return row === null ? '' : `line ${row}: `;
 }
 
 function presentRemark(remark: Remark<string>) {
@@ -65,6 +74,6 @@ function presentRemark(remark: Remark<string>) {
   return { code, field: fieldOf(remark), message, row, col, suggestion };
 }
 
-function fieldOf({ row }: { readonly row: number }): string {
-  return row > 0 ? `line ${row}` : 'rego';
+function fieldOf({ row }: Placed): string {
+  return row === null ? 'rego' : `line ${row}`;
 }

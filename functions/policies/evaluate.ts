@@ -1,11 +1,18 @@
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
-import { countDecision, DECISION_OF, documentOf, reasonsOf } from '#shared/policy/decision.ts';
-import type { PolicyError } from '#shared/policy/problem.ts';
-import type { PolicySource, PolicyTest, PrintedLine, ReactorEvaluation } from '#shared/policy/reactor.ts';
+import { countDecision, decisionOf, documentOf, problemOf, reasonsOf } from '#shared/policy/decision.ts';
+import { type PolicyError, policyError } from '#shared/policy/problem.ts';
+import type {
+  Engine,
+  PolicySource,
+  PolicyTest,
+  PrintedLine,
+  ReactorEvaluation,
+} from '#shared/policy/reactor.ts';
 import type { PolicyRunRecord } from '#store/policy-runs.ts';
 import { readKind, refusal } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';
+import { engineTurn } from './engine-turn.ts';
 import { inputsOf } from './evaluation-inputs.ts';
 import { sourceOf } from './save-policy.ts';
 
@@ -14,7 +21,7 @@ const MAX_OUTPUT_BYTES = 1.5 * 1024 * 1024;
 const MAX_OUTPUT_BYTES_OF_ONE = 256 * 1024;
 /** Milliseconds for one input; what takes longer would never get through an ingest. */
 const DEADLINE_MS = 2000;
-/** For each input more: 100 of them end below the gateway's 30 s, with the engine's start and tests besides. */
+/** For each further input: 100 of them end below the gateway's 30 s, with the engine's start and tests besides. */
 const DEADLINE_MS_MORE = 80;
 /** For all rules `test_…` together. */
 const TESTS_DEADLINE_MS = 5000;
@@ -27,7 +34,10 @@ export interface Evaluation {
   readonly version: number | null;
   readonly duration_ms: number;
   readonly finding_id: string | null;
+  /** Of the evaluation. */
   readonly failures: readonly PolicyError[];
+  /** Of what it decided: judged by, it would be an error. */
+  readonly unusable: PolicyError | null;
 }
 
 interface Request {
@@ -54,7 +64,8 @@ export interface Evaluated {
  * What a policy says of an input or of findings. OPA itself evaluates, because it tells what a policy printed
  * and where it failed; a stored policy's evaluation is one of its runs.
  * @param trigger `test`: the source's rules `test_…` are run as well
- * @throws ServiceError of a source that is wrong; and of a single input whose evaluation failed
+ * @throws ServiceError of a source that is wrong; and of a single input whose evaluation failed. A decision that its
+ * kind can't use is shown, with why
  */
 export async function evaluate(
   orgId: string,
@@ -70,16 +81,19 @@ export async function evaluate(
       ? []
       : [input];
   const startedAt = dependencies.clock.now();
-  // The engine's start is no part of what the policy takes.
-  await dependencies.reactor.about();
-  const began = performance.now();
-  const raw = await runAll(subject, inputs, dependencies);
-  const evaluationMs = elapsedSince(began);
+  const turn = engineTurn(orgId);
+  const engine = dependencies.reactor.onBehalfOf(turn);
+  // Neither the engine's start nor others' turns are part of what the policy takes.
+  await engine.about();
+  const began = performance.now() - turn.waitedMs;
+  const elapsed = () => rounded(performance.now() - began - turn.waitedMs);
+  const raw = await runAll(subject, inputs, engine);
+  const evaluationMs = elapsed();
   const { tests, errors } =
     trigger === 'test'
-      ? await dependencies.reactor.runTests(subject, { deadlineMs: TESTS_DEADLINE_MS })
+      ? await engine.runTests(subject, { deadlineMs: TESTS_DEADLINE_MS })
       : { tests: [], errors: [] };
-  const durationMs = elapsedSince(began);
+  const durationMs = elapsed();
   const evaluations = raw.map((evaluation, index) =>
     readEvaluation(evaluation, subject, {
       finding_id: finding_ids?.[index] ?? null,
@@ -114,12 +128,12 @@ async function subjectOf(
 async function runAll(
   subject: Subject,
   inputs: readonly unknown[],
-  { reactor }: PolicyDependencies,
+  engine: Engine,
 ): Promise<ReactorEvaluation[]> {
   if (inputs.length === 0) return [];
   const outputBytes = Math.min(MAX_OUTPUT_BYTES_OF_ONE, Math.floor(MAX_OUTPUT_BYTES / inputs.length));
-  const deadlineMs = DEADLINE_MS + DEADLINE_MS_MORE * inputs.length;
-  const evaluations = await reactor.evaluate(subject, inputs, { deadlineMs, outputBytes });
+  const deadlineMs = DEADLINE_MS + DEADLINE_MS_MORE * (inputs.length - 1);
+  const evaluations = await engine.evaluate(subject, inputs, { deadlineMs, outputBytes });
   const ofSource = evaluations[0]?.errors.filter(({ code }) => isOfSource(code)) ?? [];
   if (ofSource.length > 0) throw refusal(ofSource);
   return evaluations;
@@ -134,17 +148,24 @@ function readEvaluation(
   { kind, stored }: Subject,
   about: Pick<Evaluation, 'finding_id' | 'duration_ms'>,
 ): Evaluation {
-  const document = documentOf(result);
+  const decision = decisionOf(kind, result);
+  const unusable = problemOf(kind, decision);
   return {
-    decision: document[DECISION_OF[kind]] ?? null,
+    decision,
     result: result ?? null,
-    reasons: reasonsOf(document),
+    reasons: reasonsOf(documentOf(result)),
     output: [...output],
     policy_id: stored?.id ?? null,
     version: stored?.version ?? null,
     ...about,
     failures: errors,
+    unusable: unusable === null ? null : policyError({ code: 'unusable_decision', message: unusable }),
   };
+}
+
+/** Why an evaluation decides nothing; null where it does. */
+export function errorOf({ failures, unusable }: Evaluation): PolicyError | null {
+  return failures[0] ?? unusable;
 }
 
 async function recordRun(
@@ -156,7 +177,7 @@ async function recordRun(
   { runs, ids }: PolicyDependencies,
 ): Promise<void> {
   if (!subject.stored) return;
-  const failed = [...evaluations.flatMap(({ failures }) => failures.slice(0, 1)), ...errors.slice(0, 1)];
+  const failed = [...evaluations.flatMap((one) => errorOf(one) ?? []), ...errors.slice(0, 1)];
   const [first] = failed;
   const passed = tests.filter(({ outcome }) => outcome === 'pass').length;
   await runs.record(orgId, {
@@ -176,15 +197,9 @@ async function recordRun(
 
 function countDecisions(evaluations: readonly Evaluation[]): Record<string, number> {
   const counts = new Map<string, number>();
-  for (const { decision, failures } of evaluations) {
-    if (failures.length > 0) continue;
-    countDecision(counts, decision);
-  }
+  for (const evaluation of evaluations)
+    if (errorOf(evaluation) === null) countDecision(counts, evaluation.decision);
   return Object.fromEntries(counts);
-}
-
-function elapsedSince(began: number): number {
-  return rounded(performance.now() - began);
 }
 
 function rounded(milliseconds: number): number {

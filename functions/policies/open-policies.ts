@@ -5,6 +5,7 @@ import { presentOpenPolicy } from '#shared/presenters/policy.ts';
 import { deletePolicy } from './change-policy.ts';
 import { validateSource } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';
+import { engineTurn } from './engine-turn.ts';
 import { type Evaluated, evaluate } from './evaluate.ts';
 import { checkMayRead } from './evaluation-inputs.ts';
 import type { FamilyOf } from './operations.ts';
@@ -74,7 +75,7 @@ export const openPolicyOperations: Implementations<FamilyOf<'A'>, PolicyDependen
   async validateOpenPolicy({ caller, params }, dependencies) {
     const record = await dependencies.policies.require(caller.orgId, params.policy_id);
     const rego = await sourceOf(caller.orgId, record, dependencies);
-    return validateSource(dependencies.reactor, record.kind, rego);
+    return validateSource(dependencies.reactor.onBehalfOf(engineTurn(caller.orgId)), record.kind, rego);
   },
 
   async listOpenPolicyRuns({ caller, params, query }, { policies, runs, clock }) {

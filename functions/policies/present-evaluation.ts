@@ -1,12 +1,13 @@
 import { toOpaque } from '#domain/ids.ts';
 import type { PolicyError } from '#shared/policy/problem.ts';
 import type { PolicyTest } from '#shared/policy/reactor.ts';
-import type { Evaluation } from './evaluate.ts';
+import { type Evaluation, errorOf } from './evaluate.ts';
 
 /** An evaluation as Family A shows it. */
-export function presentEvaluation({ failures, ...evaluation }: Evaluation) {
-  const [first] = failures;
-  return { ...evaluation, error: first ? presentFailure(first) : null };
+export function presentEvaluation(evaluation: Evaluation) {
+  const { failures: _, unusable: __, ...shown } = evaluation;
+  const error = errorOf(evaluation);
+  return { ...shown, error: error && presentFailure(error) };
 }
 
 /** The same as Family B shows it. */

@@ -6,6 +6,7 @@ import type { PolicyRecord } from '#store/policy-record.ts';
 import { saveVersion } from './change-policy.ts';
 import { compileSource, readKind } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';
+import { engineTurn } from './engine-turn.ts';
 
 /** Lambda answers 6 MB at most, and JSON makes a source longer. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -27,7 +28,7 @@ export async function createPolicy(
   { policies, code, reactor, ids }: PolicyDependencies,
 ) {
   const kind = readKind(given.kind);
-  const { compiled, warnings } = await compileSource(reactor, kind, given.rego);
+  const { compiled, warnings } = await compileSource(reactor.onBehalfOf(engineTurn(orgId)), kind, given.rego);
   const record = await policies.create(
     orgId,
     {
@@ -61,7 +62,9 @@ export async function savePolicy(
   // A source that is there already was checked when it came, and nothing of it has changed since.
   const same = given.rego !== undefined && codeOf(held.kind, given.rego) === held.code;
   const checked =
-    given.rego === undefined || same ? null : await compileSource(reactor, held.kind, given.rego);
+    given.rego === undefined || same
+      ? null
+      : await compileSource(reactor.onBehalfOf(engineTurn(orgId)), held.kind, given.rego);
   const record = await saveVersion(
     dependencies,
     orgId,

@@ -4,6 +4,7 @@ import { type Verdict, withJudgement, withoutJudgement } from '#domain/judgement
 import type { Bulk } from '#shared/policy/bulk.ts';
 import { evaluateMany, type PolicyResult } from '#shared/policy/evaluate.ts';
 import type { Reactor } from '#shared/policy/reactor.ts';
+import { Turn } from '#shared/policy/turns.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import { policyInput } from '#shared/presenters/policy-input.ts';
 import type { AssetRecord } from '#store/assets.ts';
@@ -65,7 +66,7 @@ export function createJudge(
     surroundings ??= readSurroundings(subject, dependencies);
     const inputs = await inputsOf(records, subject, await surroundings, dependencies);
     for (const policy of policies) {
-      const opinions = await ask(policy, inputs, asked, dependencies);
+      const opinions = await ask(policy, inputs, asked, subject.orgId, dependencies);
       const { id: policy_id, kind, version, name } = policy.record;
       for (const [place, { problem, ...said }] of opinions.entries())
         if (!problem) verdicts[place]?.push({ policy_id, kind, version, name, ...said });
@@ -85,14 +86,17 @@ async function ask(
   { record, code }: ActivePolicy,
   inputs: readonly unknown[],
   asked: AskedPolicies,
+  orgId: string,
   { bulk, reactor }: JudgeDependencies,
 ): Promise<Opinion[]> {
   const deadlineMs = DEADLINE_MS + DEADLINE_MS_EACH * inputs.length;
+  const turn = new Turn(orgId);
+  const evaluators = { bulk: bulk.onBehalfOf(turn), reactor: () => reactor.onBehalfOf(turn) };
   const began = performance.now();
   const results = asked.isGivenUp(record)
     ? inputs.map(() => TOO_SLOW)
-    : await evaluateMany({ bulk, reactor: () => reactor }, code, inputs, { deadlineMs });
-  const elapsed = performance.now() - began;
+    : await evaluateMany(evaluators, code, inputs, { deadlineMs });
+  const elapsed = performance.now() - began - turn.waitedMs;
   if (elapsed >= deadlineMs) asked.giveUp(record);
   const opinions = results.map((result) => opinionOf(record.kind, result));
   asked.add(record, opinions, elapsed);

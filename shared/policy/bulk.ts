@@ -3,6 +3,7 @@ import type { BulkRequest, BulkResult } from './bulk-messages.ts';
 import { ExpendableWorker, WorkerFailure } from './expendable-worker.ts';
 import type { PolicyFiles } from './files.ts';
 import { inputJson } from './input-json.ts';
+import { Turn, Turns } from './turns.ts';
 
 export interface BulkLimits {
   /** Milliseconds for all inputs together, from the call's turn. */
@@ -25,6 +26,8 @@ const DEFAULTS: BulkLimits = {
 const GRACE_MS = 100;
 /** Inputs that go to the thread at once: what is written down of them before is held in memory. */
 const INPUTS_PER_CALL = 2000;
+/** At once, while organizations wait for each other. */
+const MAX_THREADS = 3;
 
 /** The part of a `CompiledPolicy` that is evaluated here. */
 export interface BulkPolicy {
@@ -33,18 +36,23 @@ export interface BulkPolicy {
 }
 
 export type Bulk = ReturnType<typeof createBulk>;
+type BulkThread = ExpendableWorker<BulkResult[], number>;
 
 /**
- * Compiled policies in a thread, many inputs a call. It knows nothing of the reactor, so that what only evaluates
- * does not load it.
+ * Compiled policies in threads, many inputs a call: one thread, and more while organizations wait for each other. It
+ * knows nothing of the reactor, so that what only evaluates does not load it.
  */
 export function createBulk(files: Pick<PolicyFiles, 'bulkWorker'>) {
-  const worker = new ExpendableWorker<BulkResult[], number>({
-    file: files.bulkWorker,
-    data: () => null,
-    heapMb: 512,
-    stackMb: 4,
-  });
+  const turns = new Turns(
+    () =>
+      new ExpendableWorker<BulkResult[], number>({
+        file: files.bulkWorker,
+        data: () => null,
+        heapMb: 512,
+        stackMb: 4,
+      }),
+    MAX_THREADS,
+  );
   /** Digests of what callers keep themselves. */
   const digests = new WeakMap<Uint8Array, string>();
 
@@ -56,7 +64,12 @@ export function createBulk(files: Pick<PolicyFiles, 'bulkWorker'>) {
     return digest;
   }
 
-  async function evaluateSome({ wasm, sets }: BulkPolicy, inputs: readonly unknown[], limits: BulkLimits) {
+  async function evaluateSome(
+    worker: BulkThread,
+    { wasm, sets }: BulkPolicy,
+    inputs: readonly unknown[],
+    limits: BulkLimits,
+  ) {
     const written = write(inputs);
     const request: BulkRequest = { digest: digestOf(wasm), wasm, sets, ...written, ...limits };
     const results: BulkResult[] = [];
@@ -80,33 +93,47 @@ export function createBulk(files: Pick<PolicyFiles, 'bulkWorker'>) {
     return { results, outputBytes };
   }
 
-  return {
+  async function evaluateAll(
+    worker: BulkThread,
+    policy: BulkPolicy,
+    inputs: readonly unknown[],
+    limits: BulkLimits,
+  ): Promise<BulkResult[]> {
+    const results: BulkResult[] = [];
+    let { deadlineMs, maxTotalOutputBytes } = limits;
+    for (let start = 0; start < inputs.length; start += INPUTS_PER_CALL) {
+      const began = performance.now();
+      const some = inputs.slice(start, start + INPUTS_PER_CALL);
+      const answer = await evaluateSome(worker, policy, some, { ...limits, deadlineMs, maxTotalOutputBytes });
+      results.push(...answer.results);
+      deadlineMs = Math.max(0, deadlineMs - (performance.now() - began));
+      maxTotalOutputBytes -= answer.outputBytes;
+    }
+    return results;
+  }
+
+  const evaluator = (turn: Turn) => ({
     /**
      * One result for each input, in order. A conflict or another failure of one input is that input's alone. What
      * the deadline or a crash left without an answer has a `policy_evaluation_error`.
      * @param policy what `checkPolicy` compiled; the policy stays loaded for the next call
      */
-    async evaluateMany(
+    evaluateMany: (
       policy: BulkPolicy,
       inputs: readonly unknown[],
       limits: Partial<BulkLimits> = {},
-    ): Promise<BulkResult[]> {
-      const all = { ...DEFAULTS, ...limits };
-      const results: BulkResult[] = [];
-      let { deadlineMs, maxTotalOutputBytes } = all;
-      for (let start = 0; start < inputs.length; start += INPUTS_PER_CALL) {
-        const began = performance.now();
-        const some = inputs.slice(start, start + INPUTS_PER_CALL);
-        const answer = await evaluateSome(policy, some, { ...all, deadlineMs, maxTotalOutputBytes });
-        results.push(...answer.results);
-        deadlineMs = Math.max(0, deadlineMs - (performance.now() - began));
-        maxTotalOutputBytes -= answer.outputBytes;
-      }
-      return results;
-    },
+    ): Promise<BulkResult[]> =>
+      turns.take(turn, (worker) => evaluateAll(worker, policy, inputs, { ...DEFAULTS, ...limits })),
+  });
 
-    /** Ends the thread. */
-    close: () => worker.close(),
+  return {
+    ...evaluator(new Turn('')),
+
+    /** The same in turns of an organization's own: its policies don't keep others' waiting for long. */
+    onBehalfOf: evaluator,
+
+    /** Ends the threads. */
+    close: () => turns.close(),
   };
 }
 

@@ -1,8 +1,10 @@
+import { problemOf } from './decision.ts';
 import { divergesInWasm } from './divergent-builtins.ts';
 import { externalBuiltins } from './external-builtins.ts';
 import { HOSTED_BUILTINS } from './hosted-builtins.ts';
-import type { PolicyError, PolicyWarning } from './problem.ts';
-import type { PolicySource, Reactor, ReactorLimits } from './reactor.ts';
+import type { PolicyKind } from './kinds.ts';
+import { type PolicyError, type PolicyWarning, policyWarning } from './problem.ts';
+import type { Engine, PolicyCheck, PolicySource, ReactorLimits } from './reactor.ts';
 
 /** What is stored with a version of a policy, and what evaluations take. */
 export interface CompiledPolicy extends PolicySource {
@@ -37,20 +39,34 @@ export type CheckedPolicy =
  * @param samples inputs as evaluations get them, one for each severity; variations are made from them
  */
 export async function checkPolicy(
-  reactor: Reactor,
+  reactor: Pick<Engine, 'check' | 'compile'>,
   policy: PolicySource & { readonly samples: readonly unknown[] },
   limits: Partial<ReactorLimits> = {},
 ): Promise<CheckedPolicy> {
   const { kind, rego, samples } = policy;
-  const { ok, errors, warnings, builtins, sets, orderSensitive } = await reactor.check(
-    { kind, rego },
-    samples,
-    limits,
-  );
+  const checked = await reactor.check({ kind, rego }, samples, limits);
+  const { ok, errors, builtins, sets, orderSensitive } = checked;
+  const warnings = inOrder([...checked.warnings, ...unusableDecisions(kind, checked.decided)]);
   if (!ok) return { ok: false, errors, warnings, compiled: null };
   const wasm = await reactor.compile({ kind, rego }, limits);
   if (!(wasm instanceof Uint8Array)) return { ok: false, errors: wasm, warnings, compiled: null };
   const missing = (await externalBuiltins(wasm)).some((name) => !HOSTED_BUILTINS.has(name));
   const evaluator = missing || orderSensitive || builtins.some(divergesInWasm) ? 'reactor' : 'wasm';
   return { ok: true, errors: [], warnings, compiled: { kind, rego, wasm, sets, evaluator } };
+}
+
+/** What evaluations would give as an error, one of each rule. It refuses nothing: it may still be worked at. */
+function unusableDecisions(kind: PolicyKind, decided: PolicyCheck['decided']): PolicyWarning[] {
+  const byPlace = new Map<string, PolicyWarning>();
+  for (const { value, row, col } of decided) {
+    const message = problemOf(kind, value ?? null);
+    const place = `${row}:${col}`;
+    if (message !== null && !byPlace.has(place))
+      byPlace.set(place, policyWarning({ code: 'unusable_decision', message, row, col }));
+  }
+  return [...byPlace.values()];
+}
+
+function inOrder(warnings: readonly PolicyWarning[]): PolicyWarning[] {
+  return warnings.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0) || (a.col ?? 0) - (b.col ?? 0));
 }

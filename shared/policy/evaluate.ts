@@ -1,19 +1,21 @@
 import type { Bulk, BulkLimits } from './bulk.ts';
 import type { BulkResult, EvaluationError } from './bulk-messages.ts';
 import type { CompiledPolicy } from './check.ts';
-import type { Reactor, ReactorEvaluation } from './reactor.ts';
+import type { Engine, ReactorEvaluation } from './reactor.ts';
 
 export type PolicyResult = Exclude<BulkResult, { readonly deferred: true }>;
 
+type Evaluator = Pick<Engine, 'evaluate'>;
+
 interface Evaluators {
-  readonly bulk: Bulk;
+  readonly bulk: Pick<Bulk, 'evaluateMany'>;
   /** Asked for only when a policy needs it: what it brings is 40 MB and most of a second. */
-  readonly reactor: () => Promise<Reactor> | Reactor;
+  readonly reactor: () => Promise<Evaluator> | Evaluator;
 }
 
 /**
  * One result for each input, in order, whoever evaluates: compiled policies in bulk, and in the reactor those, and
- * those inputs, that only OPA itself can tell.
+ * those inputs, that only OPA itself can tell. Each of the two has the deadline to itself.
  */
 export async function evaluateMany(
   { bulk, reactor }: Evaluators,
@@ -21,14 +23,12 @@ export async function evaluateMany(
   inputs: readonly unknown[],
   limits: Partial<BulkLimits> = {},
 ): Promise<PolicyResult[]> {
-  const began = performance.now();
   const first: BulkResult[] =
     policy.evaluator === 'wasm'
       ? await bulk.evaluateMany(policy, inputs, limits)
       : inputs.map(() => ({ deferred: true }));
   const places = first.flatMap((result, place) => ('deferred' in result ? [place] : []));
-  const left =
-    limits.deadlineMs === undefined ? {} : { deadlineMs: limits.deadlineMs - (performance.now() - began) };
+  const time = limits.deadlineMs === undefined ? {} : { deadlineMs: limits.deadlineMs };
   const size = limits.maxOutputBytes === undefined ? {} : { outputBytes: limits.maxOutputBytes };
   const deferred =
     places.length === 0
@@ -36,7 +36,7 @@ export async function evaluateMany(
       : await (await reactor()).evaluate(
           policy,
           places.map((place) => inputs[place]),
-          { ...left, ...size },
+          { ...time, ...size },
         );
   const answers = new Map(places.map((place, index) => [place, deferred[index]]));
   return first.map((result, place) => ('deferred' in result ? fromReactor(answers.get(place)) : result));
@@ -54,6 +54,6 @@ function evaluationError({ code, message, row }: ReactorEvaluation['errors'][num
   // The words that bulk has for it: the same policy answers alike, whoever evaluates.
   return {
     code,
-    message: `Rules give different values for the same input${row > 0 ? ` (line ${row})` : ''}`,
+    message: `Rules give different values for the same input${row !== null ? ` (line ${row})` : ''}`,
   };
 }

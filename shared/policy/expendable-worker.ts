@@ -17,13 +17,11 @@ export type WorkerMessage<Part, End> =
   | { readonly part: Part }
   | { readonly end: End /** The thread should not be used again. */; readonly worn?: boolean };
 
-interface Call<Part, End> {
+interface Call<Part> {
   readonly message: unknown;
   readonly transfer: readonly ArrayBuffer[];
   readonly deadlineMs: number;
   readonly onPart: (part: Part) => void;
-  readonly resolve: (end: End) => void;
-  readonly reject: (error: Error) => void;
 }
 
 interface WorkerSpecification {
@@ -38,64 +36,63 @@ interface WorkerSpecification {
 }
 
 /**
- * A thread that may be lost. It is started by the first call, and takes one call after the other. One that
- * runs past its deadline, out of memory or into a crash takes the thread with it, but no other call:
- * the next finds a new thread. It does not keep the process alive while it has nothing to do.
+ * A thread that may be lost, for one call at a time. A call that runs past its deadline, out of memory or into a
+ * crash takes the thread with it; the next finds a new one. It does not keep the process alive while it has
+ * nothing to do.
  */
 export class ExpendableWorker<Part, End> {
   readonly #specification: WorkerSpecification;
-  readonly #queue: Call<Part, End>[] = [];
   #worker: Promise<Worker> | null = null;
   #running: Worker | null = null;
-  #busy = false;
   #closed = false;
 
   constructor(specification: WorkerSpecification) {
     this.#specification = specification;
   }
 
+  /** Starts the thread where there is none. */
+  async start(): Promise<void> {
+    await this.#thread();
+  }
+
   /**
-   * @param deadlineMs milliseconds from the call's turn, without the start of a thread
+   * @param deadlineMs milliseconds, without the start of a thread
    * @throws WorkerFailure, or what kept a thread from starting
    */
-  call(
+  async call(
     message: unknown,
     deadlineMs: number,
     onPart: (part: Part) => void = () => {},
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<End> {
-    if (this.#closed) return Promise.reject(new WorkerFailure('closed', 'The worker was closed'));
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ message, transfer, deadlineMs, onPart, resolve, reject });
-      void this.#work();
-    });
+    const worker = await this.#thread();
+    worker.ref();
+    try {
+      return await this.#run(worker, { message, transfer, deadlineMs, onPart });
+    } catch (error) {
+      this.#worker = null;
+      throw error;
+    } finally {
+      worker.unref();
+    }
   }
 
-  /** Ends the thread, and with it whatever is still to do. */
+  /** Ends the thread, and with it what it does. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { reject } of this.#queue.splice(0))
-      reject(new WorkerFailure('closed', 'The worker was closed'));
     const worker = await this.#worker?.catch(() => null);
     await worker?.terminate();
   }
 
-  async #work(): Promise<void> {
-    if (this.#busy) return;
-    this.#busy = true;
-    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-      try {
-        this.#worker ??= this.#start();
-        const worker = await this.#worker;
-        worker.ref();
-        next.resolve(await this.#run(worker, next));
-        worker.unref();
-      } catch (error) {
-        this.#worker = null;
-        next.reject(error instanceof Error ? error : new Error(String(error)));
-      }
+  async #thread(): Promise<Worker> {
+    if (this.#closed) throw new WorkerFailure('closed', 'The worker was closed');
+    this.#worker ??= this.#start();
+    try {
+      return await this.#worker;
+    } catch (error) {
+      this.#worker = null;
+      throw error;
     }
-    this.#busy = false;
   }
 
   async #start(): Promise<Worker> {
@@ -119,7 +116,7 @@ export class ExpendableWorker<Part, End> {
     return worker;
   }
 
-  async #run(worker: Worker, { message, transfer, deadlineMs, onPart }: Call<Part, End>): Promise<End> {
+  async #run(worker: Worker, { message, transfer, deadlineMs, onPart }: Call<Part>): Promise<End> {
     let late = false;
     const timer = setTimeout(() => {
       late = true;

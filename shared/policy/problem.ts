@@ -6,12 +6,12 @@ export type PolicyErrorCode =
   | 'policy_conflict'
   | 'policy_evaluation_error';
 
-/** Something to say of a policy's source. Rows and columns count from 1, 0 where there is none. */
+/** Something to say of a policy's source. Rows and columns count from 1, null where it is of no line. */
 export interface Remark<Code extends string> {
   readonly code: Code;
   readonly message: string;
-  readonly row: number;
-  readonly col: number;
+  readonly row: number | null;
+  readonly col: number | null;
   /** OPA's further lines: types that were had and wanted, the line with a caret, the input of a conflict. */
   readonly details: readonly string[];
   /** The corrected line, or what to do. */
@@ -23,8 +23,11 @@ export interface PolicyError extends Remark<PolicyErrorCode> {
   readonly reason: string;
 }
 
-/** What refuses nothing: no `import rego.v1`, `=` in a rule's head, what is declared and not used. */
-export type PolicyWarning = Remark<'missing_import' | 'equals_in_head' | 'unused'>;
+/**
+ * What refuses nothing: no `import rego.v1`, `=` in a rule's head, what is declared and not used, and a decision that
+ * will be an error where findings are judged.
+ */
+export type PolicyWarning = Remark<'missing_import' | 'equals_in_head' | 'unused' | 'unusable_decision'>;
 
 /** As the reactor tells it. */
 export interface RawProblem {
@@ -52,15 +55,13 @@ export function policyError(problem: RawProblem): PolicyError {
   return { ...remark(problem), code, reason: problem.code };
 }
 
+const WARNINGS = ['missing_import', 'equals_in_head', 'unusable_decision'] as const;
+
 export function policyWarning(problem: RawProblem): PolicyWarning {
-  const { code } = problem;
-  return {
-    ...remark(problem),
-    code: code === 'missing_import' || code === 'equals_in_head' ? code : 'unused',
-  };
+  return { ...remark(problem), code: WARNINGS.find((code) => code === problem.code) ?? 'unused' };
 }
 
 function remark(problem: RawProblem): Omit<Remark<string>, 'code'> {
   const { message, row = 0, col = 0, details = [], suggestion = null } = problem;
-  return { message, row, col, details, suggestion };
+  return { message, row: row > 0 ? row : null, col: row > 0 ? Math.max(1, col) : null, details, suggestion };
 }

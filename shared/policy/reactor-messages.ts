@@ -9,7 +9,7 @@ interface ReactorLimits {
   readonly output_bytes: number;
 }
 
-type Sourced = { readonly source: string; readonly package: string };
+type Sourced = { readonly source: string; readonly package: string; readonly rule: string };
 
 export type ReactorRequest =
   | { readonly op: 'version' }
@@ -45,6 +45,7 @@ export const reactorResponse = z.object({
   version: z.string().default(''),
   errors: problems,
   warnings: problems,
+  decided: z.array(z.object({ value: z.unknown(), row: z.number(), col: z.number() })).default([]),
   builtins: z.array(z.string()).default([]),
   /** Rules that are sets, and whether arrays are made of sets and objects in their order. */
   sets: z.array(z.string()).default([]),

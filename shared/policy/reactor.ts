@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
-import { ExpendableWorker, WorkerFailure } from './expendable-worker.ts';
+import { DECISION_OF } from './decision.ts';
+import { WorkerFailure } from './expendable-worker.ts';
 import type { PolicyFiles } from './files.ts';
 import { inputJson, NO_JSON } from './input-json.ts';
 import { type PolicyKind, packageOf } from './kinds.ts';
 import { loadReactor } from './load-reactor.ts';
-import { type PolicyError, type PolicyWarning, policyError, policyWarning } from './problem.ts';
+import {
+  type PolicyError,
+  type PolicyWarning,
+  policyError,
+  policyWarning,
+  type RawProblem,
+} from './problem.ts';
 import { type ReactorRequest, type ReactorResponse, reactorResponse } from './reactor-messages.ts';
-
-/** Longer sources are refused before they are parsed: a hundred times what policies are. */
-const MAX_SOURCE_CHARACTERS = 100_000;
+import { ReactorThread } from './reactor-thread.ts';
+import { textError } from './source-text.ts';
+import { Turn, Turns } from './turns.ts';
 
 export interface ReactorLimits {
   /** Milliseconds for all of a call. */
@@ -20,10 +27,8 @@ export interface ReactorLimits {
 }
 
 const DEFAULTS: ReactorLimits = { deadlineMs: 5000, heapBytes: 96 * 1024 * 1024, outputBytes: 256 * 1024 };
-/** The reactor keeps to its deadline by itself where it can; the thread is ended where it can't. */
-const GRACE_MS = 250;
-/** Prepared policies that are kept. */
-const PREPARED = 32;
+/** At once, while organizations wait for each other: each takes 150 MB, and up to 512 MiB more. */
+const MAX_THREADS = 3;
 
 export interface PrintedLine {
   /** Of the source, from 1. */
@@ -42,6 +47,8 @@ export interface PolicyCheck {
   readonly ok: boolean;
   readonly errors: readonly PolicyError[];
   readonly warnings: readonly PolicyWarning[];
+  /** Different values that it decides: constants of its source, and what samples give. */
+  readonly decided: readonly { readonly value: unknown; readonly row: number; readonly col: number }[];
   /** Names of the builtins that the policy calls, where it compiles. */
   readonly builtins: readonly string[];
   /** Names of the rules that are sets: WebAssembly gives them unsorted. */
@@ -70,6 +77,7 @@ const REFUSED: PolicyCheck = {
   ok: false,
   errors: [],
   warnings: [],
+  decided: [],
   builtins: [],
   sets: [],
   orderSensitive: false,
@@ -78,71 +86,54 @@ const REFUSED: PolicyCheck = {
 export type Reactor = ReturnType<typeof createReactor>;
 
 /**
- * OPA in a thread. Nothing is loaded before the first call, which takes about a second longer. Calls wait for
- * each other; one that runs away or takes too much memory ends alone, and tells so as an error of its policy.
+ * OPA in threads. Nothing is loaded before the first call, which takes about a second longer. Calls on behalf of
+ * one organization wait for each other; while one keeps others waiting, more threads are started. A call that runs
+ * away or takes too much memory ends alone, and tells so as an error of its policy.
  */
 export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reactor'>) {
   let module: Promise<WebAssembly.Module> | null = null;
-  const worker = new ExpendableWorker<never, string>({
-    file: files.reactorWorker,
-    data: async () => {
-      module ??= loadReactor(files.reactor);
-      // A failure is not remembered.
-      module.catch(() => {
-        module = null;
-      });
-      return { module: await module };
-    },
-    heapMb: 256,
-    stackMb: 16,
-  });
-  /** Handles of what is prepared, the longest unused first. A new thread knows none of them, and says so. */
-  const handles = new Set<string>();
+  const data = async () => {
+    module ??= loadReactor(files.reactor);
+    // A failure is not remembered.
+    module.catch(() => {
+      module = null;
+    });
+    return { module: await module };
+  };
+  const turns = new Turns(
+    () => new ReactorThread({ file: files.reactorWorker, data, heapMb: 256, stackMb: 16 }),
+    MAX_THREADS,
+  );
+  return {
+    ...engine(turns, new Turn('')),
 
-  async function ask(request: ReactorRequest, deadlineMs: number): Promise<ReactorResponse> {
-    const answer = await worker.call(write(request), deadlineMs + GRACE_MS);
-    const response = reactorResponse.parse(JSON.parse(answer));
-    if (response.failure !== undefined)
-      throw new WorkerFailure('crashed', `The policy engine failed: ${response.failure}`);
-    return response;
-  }
+    /**
+     * The same in turns of an organization's own: its calls don't keep others' waiting for long.
+     * @throws ServiceError service_unavailable from all of it, where its turn comes too late
+     */
+    onBehalfOf: (turn: Turn): Engine => engine(turns, turn),
 
-  /** The handle is made from the policy, so that it never means another one. */
-  async function prepare(handle: string, policy: PolicySource, deadlineMs: number): Promise<ReactorResponse> {
-    const response = await ask({ op: 'prepare', handle, ...sourced(policy) }, deadlineMs);
-    if (response.errors.length > 0) return response;
-    handles.add(handle);
-    const [oldest] = handles;
-    if (oldest !== undefined && handles.size > PREPARED) {
-      handles.delete(oldest);
-      await ask({ op: 'release', handle: oldest }, deadlineMs);
-    }
-    return response;
-  }
+    /** Ends the threads. */
+    close: () => turns.close(),
+  };
+}
 
-  async function evaluate(policy: PolicySource, inputs: readonly unknown[], limits: ReactorLimits) {
-    const handle = createHash('sha256').update(`${policy.kind}\0${policy.rego}`).digest('hex');
-    const request = { op: 'evaluate', handle, inputs, limits: wire(limits) } as const;
-    if (handles.delete(handle)) {
-      handles.add(handle);
-      const response = await ask(request, limits.deadlineMs);
-      if (!response.unprepared) return response;
-    }
-    const prepared = await prepare(handle, policy, limits.deadlineMs);
-    return prepared.errors.length > 0 ? prepared : ask(request, limits.deadlineMs);
-  }
+export type Engine = ReturnType<typeof engine>;
+
+function engine(turns: Turns<ReactorThread>, turn: Turn) {
+  const ask = (request: ReactorRequest, deadlineMs: number) =>
+    turns.take(turn, (thread) => thread.ask(request, deadlineMs));
 
   /** Halves what a crash took with it, until it is alone with the input that causes it. */
   async function evaluateApart(
+    thread: ReactorThread,
     policy: PolicySource,
     inputs: readonly unknown[],
     limits: ReactorLimits,
     until: number,
   ): Promise<ReactorEvaluation[]> {
     const deadlineMs = Math.max(1, Math.floor(until - performance.now()));
-    const response = await orErrors(() => evaluate(policy, inputs, { ...limits, deadlineMs }));
-    // Lost between two calls: somebody else's policy ended the thread.
-    if (response.unprepared) return evaluateApart(policy, inputs, limits, until);
+    const response = await evaluatePrepared(thread, policy, inputs, limits, deadlineMs);
     const [error] = response.errors;
     if (!error)
       return response.results.map(({ errors, ...rest }) => ({ ...rest, errors: errors.map(policyError) }));
@@ -150,8 +141,8 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
     if (!crashed || inputs.length === 1) return inputs.map(() => failed(...response.errors.map(policyError)));
     const middle = Math.ceil(inputs.length / 2);
     return [
-      ...(await evaluateApart(policy, inputs.slice(0, middle), limits, until)),
-      ...(await evaluateApart(policy, inputs.slice(middle), limits, until)),
+      ...(await evaluateApart(thread, policy, inputs.slice(0, middle), limits, until)),
+      ...(await evaluateApart(thread, policy, inputs.slice(middle), limits, until)),
     ];
   }
 
@@ -167,10 +158,10 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
       samples: readonly unknown[],
       limits: Partial<ReactorLimits> = {},
     ): Promise<PolicyCheck> {
-      const refused = tooLong(policy);
+      const refused = textError(policy);
       if (refused) return { ...REFUSED, errors: [refused] };
       const { deadlineMs, ...rest } = { ...DEFAULTS, ...limits };
-      const response = await orErrors(() =>
+      const response = await orErrors('Checking the policy', deadlineMs, () =>
         ask(
           { op: 'check', ...sourced(policy), inputs: samples, limits: wire({ deadlineMs, ...rest }) },
           deadlineMs,
@@ -181,6 +172,7 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
         ok: errors.length === 0,
         errors,
         warnings: response.warnings.map(policyWarning),
+        decided: response.decided,
         builtins: response.builtins,
         sets: response.sets,
         orderSensitive: response.order_sensitive,
@@ -192,10 +184,12 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
       policy: PolicySource,
       limits: Partial<ReactorLimits> = {},
     ): Promise<Uint8Array | PolicyError[]> {
-      const refused = tooLong(policy);
+      const refused = textError(policy);
       if (refused) return [refused];
       const { deadlineMs } = { ...DEFAULTS, ...limits };
-      const response = await orErrors(() => ask({ op: 'compile', ...sourced(policy) }, deadlineMs));
+      const response = await orErrors('Compiling the policy', deadlineMs, () =>
+        ask({ op: 'compile', ...sourced(policy) }, deadlineMs),
+      );
       return response.errors.length > 0
         ? response.errors.map(policyError)
         : new Uint8Array(Buffer.from(response.wasm, 'base64'));
@@ -207,10 +201,12 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
       inputs: readonly unknown[],
       limits: Partial<ReactorLimits> = {},
     ): Promise<ReactorEvaluation[]> {
-      const refused = tooLong(policy);
+      const refused = textError(policy);
       if (refused) return inputs.map(() => failed(refused));
       const all = { ...DEFAULTS, ...limits };
-      const evaluations = await evaluateApart(policy, inputs, all, performance.now() + all.deadlineMs);
+      const evaluations = await turns.take(turn, (thread) =>
+        evaluateApart(thread, policy, inputs, all, performance.now() + all.deadlineMs),
+      );
       return evaluations.map((evaluation, index) =>
         inputJson(inputs[index]) === null ? failed(policyError(NOT_JSON)) : evaluation,
       );
@@ -221,10 +217,10 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
       policy: PolicySource,
       limits: Partial<ReactorLimits> = {},
     ): Promise<{ errors: PolicyError[]; tests: PolicyTest[] }> {
-      const refused = tooLong(policy);
+      const refused = textError(policy);
       if (refused) return { errors: [refused], tests: [] };
       const all = { ...DEFAULTS, ...limits };
-      const response = await orErrors(() =>
+      const response = await orErrors('The rules test_… together', all.deadlineMs, () =>
         ask({ op: 'test', ...sourced(policy), limits: wire(all) }, all.deadlineMs),
       );
       const tests = response.tests.map(({ duration_ms, errors, ...rest }) => ({
@@ -240,10 +236,32 @@ export function createReactor(files: Pick<PolicyFiles, 'reactorWorker' | 'reacto
       const { version, builtins } = await ask({ op: 'version' }, DEFAULTS.deadlineMs);
       return { opaVersion: version, builtins };
     },
-
-    /** Ends the thread. */
-    close: () => worker.close(),
   };
+}
+
+/**
+ * The handle is made from the policy, so that it never means another one.
+ * @param deadlineMs what is left of the limit
+ */
+async function evaluatePrepared(
+  thread: ReactorThread,
+  policy: PolicySource,
+  inputs: readonly unknown[],
+  limits: ReactorLimits,
+  deadlineMs: number,
+): Promise<ReactorResponse> {
+  const handle = createHash('sha256').update(`${policy.kind}\0${policy.rego}`).digest('hex');
+  const request = { op: 'evaluate', handle, inputs, limits: wire({ ...limits, deadlineMs }) } as const;
+  const run = () => orErrors('The evaluation', limits.deadlineMs, () => thread.ask(request, deadlineMs));
+  if (thread.uses(handle)) {
+    const response = await run();
+    // A new thread knows nothing of what the one before had prepared.
+    if (!response.unprepared) return response;
+  }
+  const prepared = await orErrors('Compiling the policy', limits.deadlineMs, () =>
+    thread.prepare({ op: 'prepare', handle, ...sourced(policy) }, deadlineMs),
+  );
+  return prepared.errors.length > 0 ? prepared : run();
 }
 
 const NOT_JSON = { code: 'bad_input', message: NO_JSON };
@@ -252,34 +270,37 @@ function failed(...errors: PolicyError[]): ReactorEvaluation {
   return { errors, output: [] };
 }
 
-/** A call that its policy brought down is an error of the policy, which its author can do something about. */
-async function orErrors(call: () => Promise<ReactorResponse>): Promise<ReactorResponse> {
-  try {
-    return await call();
-  } catch (error) {
+/**
+ * A call that its policy brought down is an error of the policy, which its author can do something about.
+ * @param doing what took too long where it took longer than it may
+ */
+async function orErrors(
+  doing: string,
+  deadlineMs: number,
+  call: () => Promise<ReactorResponse>,
+): Promise<ReactorResponse> {
+  const response = await call().catch((error: unknown) => {
     if (!(error instanceof WorkerFailure) || error.reason === 'closed') throw error;
     return reactorResponse.parse({ errors: [{ code: error.reason, message: error.message }] });
-  }
+  });
+  const tell = <T extends RawProblem>(problem: T): T =>
+    problem.code === 'deadline_exceeded'
+      ? { ...problem, message: `${doing} took longer than its limit of ${Math.ceil(deadlineMs)} ms` }
+      : problem;
+  const within = <T extends { readonly errors: RawProblem[] }>(parts: readonly T[]): T[] =>
+    parts.map((part) => ({ ...part, errors: part.errors.map(tell) }));
+  return {
+    ...response,
+    errors: response.errors.map(tell),
+    results: within(response.results),
+    tests: within(response.tests),
+  };
 }
 
-function sourced({ kind, rego }: PolicySource): { source: string; package: string } {
-  return { source: rego, package: packageOf(kind) };
+function sourced({ kind, rego }: PolicySource) {
+  return { source: rego, package: packageOf(kind), rule: DECISION_OF[kind] };
 }
 
 function wire({ deadlineMs, heapBytes, outputBytes }: ReactorLimits) {
   return { deadline_ms: deadlineMs, heap_bytes: heapBytes, output_bytes: outputBytes };
-}
-
-/** An input that is no JSON is sent as null; its result is not looked at. */
-function write(request: ReactorRequest): string {
-  if (!('inputs' in request)) return JSON.stringify(request);
-  const { inputs, ...rest } = request;
-  const texts = inputs.map((input) => inputJson(input) ?? 'null');
-  return `${JSON.stringify(rest).slice(0, -1)},"inputs":[${texts.join(',')}]}`;
-}
-
-function tooLong({ rego }: PolicySource): PolicyError | null {
-  if (rego.length <= MAX_SOURCE_CHARACTERS) return null;
-  const message = `The policy has ${rego.length} characters; at most ${MAX_SOURCE_CHARACTERS} are taken`;
-  return policyError({ code: 'rego_parse_error', message, row: 1, col: 1 });
 }

@@ -19,8 +19,8 @@ export interface PolicyInputContext {
 }
 
 /**
- * The input of an evaluation (design 6): the finding as Family B shows it, but numbers are never null; and
- * what surrounds it, without what changes while scans run (counts, progress), so that the same finding is
+ * The input of an evaluation (design 6): the finding as Family B shows it, but numbers are never null and it
+ * lacks `updated_at`; and what surrounds it, without what changes while scans run (counts, progress), so that the same finding is
  * judged alike whenever it is.
  */
 export function policyInput(
@@ -65,8 +65,11 @@ export function policyInput(
   };
 }
 
-/** 0 where a number is unknown: `finding.epss_score < 0.1` is then true, not undefined. */
-function withNumbers(finding: ShownFinding) {
+/**
+ * 0 where a number is unknown: `finding.epss_score < 0.1` is then true, not undefined. Without `updated_at`, which
+ * moves with what policies decide: one that looks at it would never come to rest.
+ */
+function withNumbers({ updated_at: _, ...finding }: ShownFinding) {
   const { location } = finding;
   return {
     ...finding,

@@ -19,6 +19,7 @@ import {
   nameWrite,
   notApplied,
   placeChanges,
+  placeCheck,
   renameWrites,
   replaceWrite,
   targetCheck,
@@ -181,7 +182,7 @@ export function createPolicyStore(table: Table) {
       });
     },
 
-    /** Where it already is so, nothing is written. @throws ServiceError not_found, conflict */
+    /** Where it already is so, nothing is written. @throws ServiceError not_found, conflict (also of its scope) */
     async setActive(
       orgId: string,
       policyId: string,
@@ -200,6 +201,7 @@ export function createPolicyStore(table: Table) {
           answer: next,
           writes: [
             replaceWrite(orgId, held, next),
+            ...(active ? placeCheck(orgId, next) : []),
             ...judgingWrites(orgId, attribution.at),
             auditWrite(orgId, attribution, {
               action: active ? 'policy.activate' : 'policy.deactivate',

@@ -85,15 +85,25 @@ export function renameWrites(orgId: string, held: PolicyRecord, next: PolicyReco
 }
 
 /** What the scope names must be there when it is written. */
-export function targetCheck(orgId: string, { scope, scope_target_id }: PolicyPlace): Write[] {
+export function targetCheck(orgId: string, place: PolicyPlace): Write[] {
+  return targetThere(orgId, place, () => new UnknownReference('scope_target_id', place.scope));
+}
+
+/** What was deleted since the scope was written leaves the policy nothing to judge. */
+export function placeCheck(orgId: string, place: PolicyPlace): Write[] {
+  const message = `The ${place.scope} of the policy’s scope was deleted: give the policy another scope`;
+  const details = [{ field: 'scope_target_id', message }];
+  return targetThere(orgId, place, () => new ServiceError('conflict', message, { details }));
+}
+
+function targetThere(
+  orgId: string,
+  { scope, scope_target_id }: PolicyPlace,
+  otherwise: () => ServiceError,
+): Write[] {
   if (scope === 'organization' || scope_target_id === null) return [];
   const Key = scope === 'project' ? projectKey(orgId, scope_target_id) : assetKey(orgId, scope_target_id);
-  return [
-    {
-      ConditionCheck: { Key, ConditionExpression: 'attribute_exists(pk)' },
-      otherwise: () => new UnknownReference('scope_target_id', scope),
-    },
-  ];
+  return [{ ConditionCheck: { Key, ConditionExpression: 'attribute_exists(pk)' }, otherwise }];
 }
 
 export function fieldChanges(held: PolicyRecord, next: PolicyRecord) {

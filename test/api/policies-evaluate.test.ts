@@ -146,6 +146,28 @@ describe('evaluating a policy', () => {
     ]);
   });
 
+  it.each([
+    [
+      'priority',
+      'priority := "urgent"',
+      'urgent',
+      'priority must be p0 to p4 or a number up to 2^53, not "urgent"',
+    ],
+    ['priority', 'priority := 1e400', null, 'priority must be p0 to p4 or a number up to 2^53, not Infinity'],
+    ['ownership', 'owner := ""', '', 'owner must be a text that is not empty, not ""'],
+    ['triage', 'decision := true', true, 'decision must be a text that is not empty, not true'],
+    ['pr_scan', 'decision := "accept"', 'accept', 'decision must be pass, warn or fail, not "accept"'],
+  ])('says of the kind %s that %s can’t be used, as judging does', async (kind, rule, decision, message) => {
+    const rego = `package svc.${kind}\n\nimport rego.v1\n\n${rule}\n`;
+    const error = { code: 'policy_evaluation_error', message, row: null, col: null };
+    const one = await evaluate({ kind, rego, input: {} });
+    expect(one.status).toBe(200);
+    expect(one.body).toMatchObject({ decision, error });
+    const { records } = await seedFindings(org, [{}]);
+    const finding_ids = records.map(({ id }) => toOpaque('finding', id));
+    expect((await evaluate({ kind, rego, finding_ids })).body.data).toMatchObject([{ decision, error }]);
+  });
+
   it('refuses what names nothing, too much or too little', async () => {
     const rego = triage('decision := "accept"');
     for (const [body, status, code, field] of [
@@ -195,7 +217,7 @@ describe('evaluating a policy', () => {
   it('ends what runs away or takes too much memory, and nobody else’s', async () => {
     const quick = { kind: 'triage', rego: triage('decision := "accept"'), input: {} };
     const runaway = triage(
-      'decision := count([1 | numbers.range(1, 100000)[_]; numbers.range(1, 100000)[_]])',
+      'decision := count([1 | some i in numbers.range(1, 1000); some j in numbers.range(1, 100000); i * j == -1])',
     );
     const hungry = triage('decision := count([x | x := numbers.range(1, 3000000)[_]])');
     const answers = await Promise.all([
@@ -211,6 +233,11 @@ describe('evaluating a policy', () => {
       200,
     ]);
     expect(answers[0]?.status).toBe(422);
+    expect(answers[0]?.body.error).toMatchObject({
+      message: 'The evaluation took longer than its limit of 2000 ms',
+      details: [{ field: 'rego', message: expect.any(String) }],
+    });
+    expect(JSON.stringify(answers[0]?.body)).not.toContain('"row"');
   });
 
   it('is limited to 120 calls a minute', async () => {

@@ -122,6 +122,30 @@ describe('open policies', () => {
     });
   });
 
+  it('are warned, and told where they are tried, of a decision that can’t be used', async () => {
+    const made = await create('package svc.priority\n\nimport rego.v1\n\npriority := "urgent"\n', {
+      kind: 'priority',
+    });
+    const message = 'priority must be p0 to p4 or a number up to 2^53, not "urgent"';
+    const warning = { code: 'unusable_decision', field: 'line 5', message, row: 5, col: 1, suggestion: null };
+    expect(made.warnings).toEqual([warning]);
+    expect(await org.client.call(operations.validateOpenPolicy, { params: at(made) })).toEqual({
+      valid: true,
+      errors: [],
+      warnings: [warning],
+    });
+    const error = { code: 'policy_evaluation_error', message };
+    const test = (body: object) => org.client.call(operations.testOpenPolicy, { params: at(made), body });
+    expect(await test({ input: {} })).toMatchObject({ decision: 'urgent', error });
+    const { records } = await seedFindings(org, [{}]);
+    expect(await test({ finding_ids: [records[0]?.id] })).toMatchObject({ results: [{ error }] });
+    const runs = await org.client.call(operations.listOpenPolicyRuns, { params: at(made) });
+    expect(runs).toMatchObject([
+      { decisions: {}, errors: 1, error },
+      { decisions: {}, errors: 1, error },
+    ]);
+  });
+
   it('are tried inline, by source or policy, with an input or findings', async () => {
     const body = { kind: 'triage', rego: WITH_TESTS, input: { finding: { epss_score: 0.5 } } };
     const inline = await org.client.call(operations.testInlinePolicy, { params: inOrg(), body });
@@ -178,7 +202,7 @@ describe('open policies', () => {
     await evaluate({ a: 'accept' });
     expect((await evaluate({ a: 1, b: 2 })).status).toBe(422);
     await org.client.call(operations.updateOpenPolicy, { params: at(made), body: {} });
-    await org.client.call(operations.testOpenPolicy, { params: at(made), body: { input: { b: { x: 1 } } } });
+    await org.client.call(operations.testOpenPolicy, { params: at(made), body: { input: { b: 'reject' } } });
     const runs = await org.client.call(operations.listOpenPolicyRuns, { params: at(made) });
     expect(runs).toMatchObject([
       {
@@ -186,7 +210,7 @@ describe('open policies', () => {
         version: 2,
         trigger: 'test',
         evaluated: 1,
-        decisions: { '{"x":1}': 1 },
+        decisions: { reject: 1 },
         errors: 0,
         tests: { passed: 1, failed: 0 },
       },

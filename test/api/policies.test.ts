@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { assets } from '#contract/operations/assets.ts';
 import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
@@ -178,8 +179,14 @@ describe('versions of policies', () => {
     });
     const { versions } = await org.client.call(operations.listPolicyVersions, { params: at(made) });
     expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
-    for (const version of ['9', '0', 'x', '1.5'])
-      expect((await post(`/api/policies/${made.id}/versions/${version}/restore`)).status).toBe(404);
+    for (const version of ['9', '0', 'x', '1.5', '01', '%2B1', '1e0'])
+      for (const [method, path] of [
+        ['POST', '/restore'],
+        ['GET', ''],
+      ] as const) {
+        const refused = await post(`/api/policies/${made.id}/versions/${version}${path}`, undefined, method);
+        expect([version, refused.status]).toEqual([version, 404]);
+      }
   });
 
   it('stay readable when the policy is deleted, and nothing else does', async () => {
@@ -260,6 +267,28 @@ describe('scopes of policies', () => {
   });
 });
 
+describe('a policy whose scope’s project or asset was deleted', () => {
+  it('can’t be activated before it has another scope', async () => {
+    const project = await org.client.call(projects.operations.createProject, { body: { name: name() } });
+    const { asset } = await seedFindings(org, []);
+    const asset_id = toOpaque('asset', asset.id);
+    const ofProject = await create({ scope: 'project', scope_target_id: project.id });
+    const ofAsset = await create({ scope: 'asset', scope_target_id: asset_id });
+    await org.client.call(projects.operations.deleteProject, { params: { project_id: project.id } });
+    await org.client.call(assets.operations.deleteAsset, { params: { asset_id } });
+    for (const policy of [ofProject, ofAsset]) {
+      const { status, body } = await post(`/api/policies/${policy.id}/activate`);
+      expect([status, body.error?.code]).toEqual([409, 'conflict']);
+      expect(body.error?.details).toMatchObject([{ field: 'scope_target_id' }]);
+      // Nothing keeps it from being deactivated, or changed.
+      expect((await post(`/api/policies/${policy.id}/deactivate`)).status).toBe(200);
+      await post(`/api/policies/${policy.id}/scope`, { scope: 'organization' }, 'PATCH');
+      expect((await post(`/api/policies/${policy.id}/activate`)).status).toBe(200);
+      await post(`/api/policies/${policy.id}/deactivate`);
+    }
+  });
+});
+
 describe('what is wrong with a source', () => {
   const save = async (body: object, query = '') => {
     const answer = await post(`/api/policies${query}`, {
@@ -309,6 +338,21 @@ describe('what is wrong with a source', () => {
       rego: triage('decision := http.send({"url": "http://x", "method": "get"})'),
     });
     expect(answer).toMatchObject({ status: 422, code: 'rego_compile_error' });
+  });
+
+  it('may be that it has no rules, or half of a character', async () => {
+    expect(await save({ rego: 'package svc.triage' })).toMatchObject({
+      status: 422,
+      code: 'rego_compile_error',
+      message:
+        'line 1: The policy has no rules: a policy of the package svc.triage decides by the rule decision',
+      details: [{ field: 'line 1', row: 1, col: 1 }],
+    });
+    expect(await save({ rego: triage('decision := "\\ud800"') })).toMatchObject({
+      status: 422,
+      code: 'rego_parse_error',
+      details: [{ field: 'line 5', row: 5, col: 13 }],
+    });
   });
 
   it('leaves nothing behind', async () => {

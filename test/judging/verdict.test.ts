@@ -13,6 +13,8 @@ describe('what a policy says', () => {
     ['priority', { priority: -1e15 }, -1e15, null],
     ['ownership', { owner: 'team-a' }, 'team-a', null],
     ['project', { project: 'payments' }, 'payments', null],
+    ['triage', { decision: 'exempt' }, 'exempt', null],
+    ['pr_scan', { decision: 'warn', reasons: ['a'] }, 'warn', 'a'],
   ] as const)('of the kind %s in %j is %s', (kind, result, decision, reason) => {
     expect(opinionOf(kind, { result })).toEqual({ decision, reason, problem: null });
   });
@@ -35,6 +37,7 @@ describe('what a policy says', () => {
     ['ownership', { owner: ' ' }],
     ['ownership', { owner: { team: 'a' } }],
     ['project', { project: 7 }],
+    ['pr_scan', { decision: 'accept' }],
   ] as const)('of the kind %s in %j is a problem that is told', (kind, result) => {
     const { decision, problem } = opinionOf(kind, { result });
     expect(decision).toBeNull();

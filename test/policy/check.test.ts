@@ -35,7 +35,12 @@ describe('what is wrong', () => {
     expect(rows).toContain(5);
     expect(rows).toContain(9);
     expect(rows).not.toContain(7);
-    expect(rows).toEqual(rows.toSorted((a, b) => a - b));
+    expect(rows).toEqual(rows.toSorted((a, b) => Number(a) - Number(b)));
+  });
+
+  test('so is every line of one statement, as far as it is wrong in itself', async () => {
+    const rego = `${HEAD}b if {\n  p := 1 2\n  q == 1\n  x y\n}\nc := [\n  1,\n  2 3,\n  4,\n]\nd if {\n  e := 1 2\n}\nf := {\n  "a": 1,\n  "b" 2,\n  "c": 3,\n}\n`;
+    expect((await errorsOf(rego)).map(({ row }) => row)).toEqual([4, 6, 10, 14, 18]);
   });
 
   test('syntax comes before the package', async () => {
@@ -58,6 +63,61 @@ describe('what is wrong', () => {
       { code: 'rego_compile_error', reason: 'rego_type_error', row: 6, col: 9 },
     ]);
   });
+
+  test('errors of as many stages as there are, of rules that can’t be beside each other as well', async () => {
+    const rules = [
+      'a := 1 + "a"',
+      'b := x',
+      'c if c',
+      'd(x) := x',
+      'd(x, y) := x + y',
+      'e if { y := 1; y := 2 }',
+      'f if { input := 1 }',
+      'g := missing(1)',
+      'h if { some z }',
+      'i := [y | y := z]',
+      'j.o := 1',
+      'j := 2',
+    ];
+    const errors = await errorsOf(HEAD + rules.join('\n'));
+    const rows = new Set(errors.map(({ row }) => row));
+    expect([3, 4, 5, 6, 8, 9, 10, 11, 12, 14].filter((row) => !rows.has(row))).toEqual([]);
+    expect(errors.every(({ code }) => code === 'rego_compile_error')).toBe(true);
+  });
+
+  test('an evaluation is refused for the same errors as a save', async () => {
+    const rego = `${HEAD}a := y\nb := z\nc := 1 + "a"\n${Array.from({ length: 12 }, (_, n) => `r${n} := missing${n}`).join('\n')}\n`;
+    const [evaluation] = await engine.reactor.evaluate({ kind: 'triage', rego }, [{}]);
+    expect(evaluation?.errors).toEqual((await check(rego)).errors);
+    expect(evaluation?.errors).toHaveLength(15);
+  });
+
+  test.each(['package svc.triage', `${HEAD}test_a if true\n`])('%j: a policy without rules', async (rego) => {
+    const { errors } = await check(rego);
+    expect(errors).toMatchObject([{ code: 'rego_compile_error', row: 1, col: 1 }]);
+    expect(errors[0]?.message).toContain(
+      'has no rules: a policy of the package svc.triage decides by the rule decision',
+    );
+    const [evaluation] = await engine.reactor.evaluate({ kind: 'triage', rego }, [{}]);
+    expect(evaluation?.errors).toEqual(errors);
+  });
+
+  test.each([
+    ['x := "é😀\ud800"', 9],
+    ['x := ["é", "\\ud800"]', 12],
+    ['x := "\\uDC00\\ud83d"', 6],
+  ])('half of a character, where it is: %j', async (line, col) => {
+    expect(await errorsOf(`${HEAD}${line}\n`)).toEqual([
+      { code: 'rego_parse_error', reason: 'rego_parse_error', row: 3, col },
+    ]);
+  });
+
+  test.each(['x := "\\ud83d\\ude00"', 'x := `\\ud800`', 'x := "\\\\ud800"', 'x := 1 # "\\ud800"'])(
+    'but not a whole one, or none: %s',
+    async (line) => {
+      expect(await errorsOf(`${HEAD}${line}\n`)).toEqual([]);
+    },
+  );
 
   test.each([
     ['http.send({"method": "get", "url": "http://127.0.0.1"})', 'http.send'],
@@ -174,6 +234,48 @@ describe('advice', () => {
     expect(errors[0]).toMatchObject({ code: 'rego_parse_error', row: 4, suggestion: fixed });
   });
 
+  test.each([
+    [
+      'decision = "a" { input.a } else = "b" { input.b } else { input.c }',
+      'decision = "a" if { input.a } else = "b" if { input.b } else if { input.c }',
+    ],
+    [
+      'decision := "a" if { input.a } else := {"k": 1} { input.b }',
+      'decision := "a" if { input.a } else := {"k": 1} if { input.b }',
+    ],
+    [
+      'decision := "a" if { input.a } else := "if " { input.b }',
+      'decision := "a" if { input.a } else := "if " if { input.b }',
+    ],
+  ])('in the line of an else: %s', async (line, fixed) => {
+    const { errors } = await check(`${HEAD}${line}\n`);
+    expect(new Set(errors.map(({ suggestion }) => suggestion))).toEqual(new Set([fixed]));
+    expect(await errorsOf(`${HEAD}${fixed}\n`)).toEqual([]);
+  });
+
+  test('all lines of older rules together are right', async () => {
+    const lines = [
+      'decision = "a" {',
+      '  input.a',
+      '} else = "b" {',
+      '  input.b',
+      '}',
+      'else = "c" { input.c }',
+    ];
+    const { errors } = await check(HEAD + lines.join('\n'));
+    for (const { row, suggestion } of errors) lines[Number(row) - 3] = suggestion ?? '';
+    expect(errors.map(({ row }) => row)).toEqual([3, 5, 8]);
+    expect(await errorsOf(HEAD + lines.join('\n'))).toEqual([]);
+  });
+
+  test.each(['a if { x := ! }', 'a[x', "a := 'it''s'", 'a if { input.b && }'])(
+    'is left out where it would be wrong itself: %s',
+    async (line) => {
+      const { errors } = await check(`${HEAD}${line}\n`);
+      expect(errors.map(({ suggestion }) => suggestion)).toEqual([null]);
+    },
+  );
+
   test.each(['any([true])', 'all([true])', 're_match("a", "b")'])('%s is deprecated', async (call) => {
     const { errors } = await check(`${HEAD}x := ${call}\n`);
     expect(errors[0]).toMatchObject({ code: 'rego_compile_error', row: 3 });
@@ -192,6 +294,54 @@ describe('advice', () => {
       ['unused', 3, null],
       ['unused', 4, null],
     ]);
+  });
+
+  test('the assignment that is corrected is the head’s', async () => {
+    const { warnings } = await check(`${HEAD}by["a=b"] = 1 if input.x == 1\n`);
+    expect(warnings).toMatchObject([
+      { code: 'equals_in_head', suggestion: 'by["a=b"] := 1 if input.x == 1' },
+    ]);
+  });
+
+  test('a decision that its kind can’t use is warned of: constants, and what samples give', async () => {
+    const checked = await checkPolicy(engine.reactor, {
+      kind: 'priority',
+      rego: `package svc.priority
+import rego.v1
+default priority := "p4"
+priority := "urgent" if {
+  input.finding.epss_score > 5
+} else := true if {
+  input.finding.epss_score > 4
+} else := 1e400 if {
+  input.finding.epss_score > 3
+} else := input.finding.severity if input.finding.severity == "high"
+`,
+      samples: SAMPLES,
+    });
+    expect(checked.ok).toBe(true);
+    const wanted = 'priority must be p0 to p4 or a number up to 2^53, not';
+    expect(checked.warnings.map(({ code, row, message }) => [code, row, message])).toEqual([
+      ['unusable_decision', 4, `${wanted} "urgent"`],
+      ['unusable_decision', 6, `${wanted} true`],
+      ['unusable_decision', 8, `${wanted} Infinity`],
+      ['unusable_decision', 10, `${wanted} "high"`],
+    ]);
+  });
+
+  test.each([
+    ['triage', 'decision := "exempt"', 0],
+    ['triage', 'decision if input', 1],
+    ['triage', 'decision contains "accept"', 1],
+    ['ownership', 'owner := " "', 1],
+    ['ownership', 'owner := null', 0],
+    ['pr_scan', 'decision := "warn"', 0],
+    ['pr_scan', 'decision := "reject"', 1],
+  ] as const)('of the kind %s %s: %d', async (kind, rule, warned) => {
+    const rego = `package svc.${kind}\nimport rego.v1\n${rule}\n`;
+    const { ok, warnings } = await checkPolicy(engine.reactor, { kind, rego, samples: SAMPLES });
+    expect(ok).toBe(true);
+    expect(warnings.filter(({ code }) => code === 'unusable_decision')).toHaveLength(warned);
   });
 
   test('nothing is said of what is as it should be', async () => {

@@ -99,6 +99,19 @@ describe('what takes too much', () => {
     expect(others.map((each) => each[0]?.result)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
+  test('is told with its limit, and with what took so long', async () => {
+    const [ran] = await reactor.evaluate(RUNAWAY, [{}], { deadlineMs: 200 });
+    expect(ran?.errors).toMatchObject([{ message: 'The evaluation took longer than its limit of 200 ms' }]);
+    const checked = await reactor.check(DEAF, [], { deadlineMs: 200 });
+    expect(checked.errors).toMatchObject([
+      { message: 'Checking the policy took longer than its limit of 200 ms', row: null, col: null },
+    ]);
+    const [compiled] = await reactor.evaluate(DEAF, [{}], { deadlineMs: 200 });
+    expect(compiled?.errors).toMatchObject([
+      { message: 'Compiling the policy took longer than its limit of 200 ms', row: null },
+    ]);
+  });
+
   test('what does not listen loses its thread, and the next call has another', async () => {
     const [ran, ...others] = await Promise.all([
       reactor.check(DEAF, [], { deadlineMs: 200 }),

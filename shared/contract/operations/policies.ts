@@ -12,7 +12,6 @@ import {
   optionalPageQuery,
   pageQuery,
   queryBoolean,
-  queryInteger,
   Uuid,
 } from '../schemas/common.ts';
 import {
@@ -35,12 +34,13 @@ import {
   PolicyValidated,
   PolicyVersionDetail,
   PolicyVersions,
+  VersionNumber,
 } from '../schemas/policies.ts';
 
 const policy = z.object({ policy_id: opaqueIdInput('policy') });
 const policyVersion = z.object({
   policy_id: opaqueIdInput('policy'),
-  version: queryInteger(1, 999_999_999),
+  version: VersionNumber,
 });
 const org = z.object({ org_id: Uuid });
 const openPolicy = z.object({ org_id: Uuid, policy_id: Uuid });

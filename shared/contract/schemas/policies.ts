@@ -174,14 +174,17 @@ export const PolicyTestRequest = z
 
 // What goes out.
 
+/** In the source, from 1; null where it is of no line. */
+const place = z.int().min(1).nullable();
+
 /** Something to say of a source. `suggestion`: the corrected line, or what to do. */
 const Remark = z
   .object({
     code: z.string(),
     field: z.string(),
     message: z.string(),
-    row: z.int().min(0),
-    col: z.int().min(0),
+    row: place,
+    col: place,
     suggestion: z.string().nullable(),
   })
   .meta({ id: 'PolicyRemark' });
@@ -204,7 +207,7 @@ function policy(id: z.ZodType<string>, targetId: z.ZodType<string>) {
 const targetId = z.union([opaqueId('project'), opaqueId('asset')]);
 export const Policy = policy(opaqueId('policy'), targetId).meta({ id: 'Policy' });
 export const OpenPolicyRead = policy(Uuid, Uuid).meta({ id: 'OpenPolicyRead' });
-/** What a save answers: style that the source could have, which refuses nothing. */
+/** What a save answers: what the source could have better, which refuses nothing. */
 const warnings = z.array(Remark);
 export const PolicySaved = z.object({ ...Policy.shape, warnings }).meta({ id: 'PolicySaved' });
 export const OpenPolicySaved = z
@@ -231,9 +234,16 @@ export const PolicyVersionDetail = z
   })
   .meta({ id: 'PolicyVersionDetail' });
 
+/** Named as it is shown: `01` is no version. */
+export const VersionNumber = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/, 'must be a version number')
+  .transform(Number)
+  .meta({ type: 'integer', description: 'Number of the version', minimum: 1, maximum: 999_999_999 });
+
 /** A line that the policy printed. */
 const Printed = z.object({ row: z.int().min(0), text: z.string() });
-const Failure = z.object({ code: z.string(), message: z.string(), row: z.int().min(0), col: z.int().min(0) });
+const Failure = z.object({ code: z.string(), message: z.string(), row: place, col: place });
 
 function evaluation(policyId: z.ZodType<string>, findingId: z.ZodType<string>) {
   return z.object({
@@ -247,7 +257,10 @@ function evaluation(policyId: z.ZodType<string>, findingId: z.ZodType<string>) {
     version: z.int().nullable(),
     duration_ms: z.number().min(0),
     finding_id: findingId.nullable(),
-    /** Of one finding among several; for a single input it is the response's own error. */
+    /**
+     * Why the answer is of no use: a decision that its kind can't use; of one finding among several, also an
+     * evaluation that failed, which for a single input is the response's own error.
+     */
     error: Failure.nullable(),
   });
 }
@@ -267,7 +280,7 @@ export const PolicyEvaluated = z.union([
 const RuleTest = z
   .object({
     name: z.string(),
-    row: z.int().min(0),
+    row: z.int().min(1),
     outcome: z.enum(['pass', 'fail', 'error']),
     duration_ms: z.number().min(0),
     output: z.array(Printed),

@@ -2,7 +2,9 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -10,11 +12,11 @@ import (
 // Suggestions for what OPA 1 refuses of older Rego, and for what other languages write otherwise.
 
 var (
-	partialSetHead = regexp.MustCompile(`^(\s*[A-Za-z_][\w.]*)\[([^\[\]]+)\]`)
-	openBrace      = regexp.MustCompile(`\s*\{`)
-	elseHead       = regexp.MustCompile(`^(.*\belse\b[^{]*?)\s*\{`)
-	singleQuotes   = regexp.MustCompile(`'([^'"]*)'`)
-	negation       = regexp.MustCompile(`!([A-Za-z_(])`)
+	partialSetHead  = regexp.MustCompile(`^(\s*[A-Za-z_][\w.]*)\[([^\[\]]+)\]`)
+	elseWord        = regexp.MustCompile(`\belse\b`)
+	doubleAmpersand = regexp.MustCompile(`\s*&&\s*`)
+	singleQuotes    = regexp.MustCompile(`'([^'"]*)'`)
+	negation        = regexp.MustCompile(`!([A-Za-z_(])`)
 )
 
 // replacements of builtins that OPA 1 refuses as deprecated.
@@ -31,46 +33,91 @@ var replacements = map[string]string{
 	"cast_object":  "is_object(x)",
 }
 
-// advise gives problems their suggestions, and makes one of those that the same fix cures.
+// advise gives problems their suggestions. A corrected line is one that parses where it stands.
 func advise(problems []problem, source string) []problem {
-	lines := strings.Split(source, "\n")
+	lines, parts := strings.Split(source, "\n"), statements(source)
 	for i := range problems {
 		p := &problems[i]
-		if p.Suggestion == "" && p.Row >= 1 && p.Row <= len(lines) {
-			if line := strings.TrimRight(lines[p.Row-1], "\r"); len(line) <= maxLine {
-				p.Suggestion = suggestion(*p, line)
+		if p.Suggestion != "" || p.Row < 1 || p.Row > len(lines) {
+			continue
+		}
+		if line := strings.TrimRight(lines[p.Row-1], "\r"); len(line) <= maxLine {
+			said := suggestion(*p, line)
+			if said.isLine {
+				said.text = proven(parts, p.Row, said.text)
 			}
+			p.Suggestion = said.text
 		}
 	}
 	return problems
 }
 
-func suggestion(p problem, line string) string {
+type advice struct {
+	text string
+	// The corrected line; else what to do.
+	isLine bool
+}
+
+func corrected(line string) advice {
+	return advice{text: strings.TrimSpace(line), isLine: true}
+}
+
+// More than one thing may be wrong in a line.
+const maxCorrections = 4
+
+// proven corrects a line until it parses within its statement; empty where that can't be done.
+func proven(parts []statement, row int, line string) string {
+	for range maxCorrections {
+		problems := problemsWith(parts, row, line)
+		here := slices.IndexFunc(problems, func(p problem) bool { return p.Row == row })
+		if here < 0 {
+			return line
+		}
+		said := suggestion(problems[here], line)
+		if !said.isLine || said.text == line {
+			return ""
+		}
+		line = said.text
+	}
+	return ""
+}
+
+// problemsWith parses the statement of a row with another line in its place.
+func problemsWith(parts []statement, row int, line string) []problem {
+	at := slices.IndexFunc(parts, func(s statement) bool { return s.first <= row && row <= s.last })
+	if at < 0 {
+		return nil
+	}
+	lines := strings.Split(parts[at].text, "\n")
+	lines[row-parts[at].first] = line
+	return parseStatement(parts[at].with(lines))
+}
+
+func suggestion(p problem, line string) advice {
 	switch {
-	case strings.Contains(p.Message, "`contains` keyword is required"):
-		return withIf(withContains(line))
-	case strings.Contains(p.Message, "`if` keyword is required"):
-		return withIf(withContains(line))
+	case strings.Contains(p.Message, "`contains` keyword is required"),
+		strings.Contains(p.Message, "`if` keyword is required"):
+		return corrected(withIf(withContains(line)))
 	case strings.Contains(p.Message, "deprecated built-in function calls"):
 		for name, instead := range replacements {
 			if strings.Contains(p.Message, ": "+name) {
-				return "Instead of " + name + ": " + instead
+				return advice{text: "Instead of " + name + ": " + instead}
 			}
 		}
 	case p.Code != ast.ParseErr:
-		return ""
+		return advice{}
 	case strings.Contains(line, "&&"):
-		return strings.TrimSpace(regexp.MustCompile(`\s*&&\s*`).ReplaceAllString(line, "; "))
+		return corrected(doubleAmpersand.ReplaceAllString(line, "; "))
 	case strings.Contains(line, "||"):
-		return "A rule for each alternative, or: value in {first, second}"
-	case strings.Contains(line, "else") && !strings.Contains(line, " if ") && elseHead.MatchString(line):
-		return strings.TrimSpace(elseHead.ReplaceAllString(line, "$1 if {"))
+		return advice{text: "A rule for each alternative, or: value in {first, second}"}
+	case elseWord.MatchString(line) && withIf(line) != line:
+		return corrected(withIf(line))
 	case singleQuotes.MatchString(line):
-		return strings.TrimSpace(singleQuotes.ReplaceAllString(line, `"$1"`))
+		return corrected(singleQuotes.ReplaceAllString(line, `"$1"`))
 	case negation.MatchString(line):
-		return strings.TrimSpace(negation.ReplaceAllString(line, "not $1"))
+		return corrected(negation.ReplaceAllString(line, "not $1"))
 	}
-	return ""
+	return advice{}
 }
 
 // withContains turns `deny[msg]` into `deny contains msg`, unless a value makes it an object: `by_name[n] := x`.
@@ -83,40 +130,59 @@ func withContains(line string) string {
 	return partialSetHead.ReplaceAllString(line, "$1 contains $2")
 }
 
-// withIf puts `if` before the first brace that opens a body. A brace within the head's value comes after
-// the assignment and is closed before the body's.
+// withIf puts `if` before the brace that opens the body of a rule, and of each `else` in the line.
 func withIf(line string) string {
-	line = strings.TrimSpace(line)
-	if strings.Contains(line, " if ") {
-		return line
+	from := 0
+	for {
+		brace := bodyBrace(line, from)
+		if brace < 0 {
+			return line
+		}
+		head := strings.TrimRight(line[:brace], " \t")
+		line = head + " if " + line[brace:]
+		from = len(head) + len(" if {")
 	}
-	brace := bodyBrace(line)
-	if brace < 0 {
-		return line + " if …"
-	}
-	return strings.TrimRight(line[:brace], " \t") + " if " + line[brace:]
 }
 
-func bodyBrace(line string) int {
-	depth, brace := 0, -1
-	quoted := false
-	for i, c := range line {
+// bodyBrace finds the next brace, from a place on, that opens a body without `if`. A brace within the head's value
+// comes after the assignment and is closed before the body's.
+func bodyBrace(line string, from int) int {
+	depth, quoted, hasIf := 0, false, false
+	for i := 0; i < len(line); i++ {
+		c := line[i]
 		switch {
 		case c == '"' && (i == 0 || line[i-1] != '\\'):
 			quoted = !quoted
 		case quoted:
 		case c == '{':
-			before := strings.TrimSpace(line[:i])
-			// After an operator a brace opens a set or an object.
-			if depth == 0 && brace < 0 && !strings.HasSuffix(before, "=") && !strings.HasSuffix(before, "(") {
-				brace = i
+			if depth == 0 && i >= from && !hasIf && !opensValue(line[:i]) {
+				return i
 			}
 			depth++
 		case c == '}':
-			depth--
+			// The first of `} else {` closes what a line before opened.
+			depth = max(0, depth-1)
+		case depth == 0 && isWord(line, i, "else"):
+			hasIf = false
+		case depth == 0 && isWord(line, i, "if"):
+			hasIf = true
 		}
 	}
-	return brace
+	return -1
+}
+
+// After an operator a brace opens a set or an object.
+func opensValue(before string) bool {
+	before = strings.TrimSpace(before)
+	return strings.HasSuffix(before, "=") || strings.HasSuffix(before, "(")
+}
+
+func isWord(line string, at int, word string) bool {
+	return strings.HasPrefix(line[at:], word) && !isNamed(line, at-1) && !isNamed(line, at+len(word))
+}
+
+func isNamed(line string, at int) bool {
+	return at >= 0 && at < len(line) && (line[at] == '_' || unicode.IsLetter(rune(line[at])) || unicode.IsDigit(rune(line[at])))
 }
 
 // warningsOf names style and what is probably a mistake; nothing of it refuses a policy.
@@ -163,20 +229,16 @@ func equalsInHead(rule *ast.Rule, source string) *problem {
 	}
 	p := problem{Code: "equals_in_head", Message: "Use := and not = to give a rule its value"}
 	p.at(rule.Location)
-	line := strings.Split(source, "\n")[max(0, p.Row-1)]
-	p.Suggestion = strings.TrimSpace(regexp.MustCompile(`\s=\s?|=`).ReplaceAllStringFunc(line, once(" := ")))
-	return &p
-}
-
-func once(text string) func(string) string {
-	done := false
-	return func(match string) string {
-		if done {
-			return match
-		}
-		done = true
-		return text
+	equals := len(before) - 1
+	start, end := strings.LastIndex(source[:equals], "\n")+1, len(source)
+	if length := strings.Index(source[equals:], "\n"); length >= 0 {
+		end = equals + length
 	}
+	if strings.Count(source[:start], "\n") == p.Row-1 {
+		head, value := strings.TrimSpace(source[start:equals]), strings.TrimSpace(source[equals+1:end])
+		p.Suggestion = head + " := " + value
+	}
+	return &p
 }
 
 // unused asks OPA's strict mode, whose errors are warnings here.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -27,6 +30,10 @@ func check(r request) response {
 		out.Errors = advise(problems, r.Source)
 		return out
 	}
+	if empty := withoutRules(module, r.Rule); empty != nil {
+		out.Errors = []problem{*empty}
+		return out
+	}
 	if problems := usedTests(module); problems != nil {
 		out.Errors = problems
 		return out
@@ -38,8 +45,28 @@ func check(r request) response {
 	}
 	out.Builtins = policy.builtins
 	out.Sets, out.Sensitive = orderOf(withoutTests(module.Copy()), policy.compiler, r.Inputs)
-	out.Errors = conflicts(policy, module, r.Inputs, r.Limits)
+	decided := decisions{rule: r.Rule}
+	decided.readSource(module)
+	out.Errors = conflicts(policy, module, r.Inputs, r.Limits, decided.read)
+	out.Decided = decided.values
 	return out
+}
+
+// withoutRules: what has nothing but tests has no answer, whatever it is asked.
+func withoutRules(module *ast.Module, wanted string) *problem {
+	for _, rule := range module.Rules {
+		if !isTest(rule) {
+			return nil
+		}
+	}
+	name := strings.TrimPrefix(module.Package.Path.String(), "data.")
+	return &problem{
+		Code:       "rego_compile_error",
+		Message:    "The policy has no rules: a policy of the package " + name + " decides by the rule " + wanted,
+		Row:        1,
+		Col:        1,
+		Suggestion: "Add a rule: " + wanted + " := … if …",
+	}
 }
 
 // usedTests names the tests that other rules use: an evaluation is without them.
@@ -88,11 +115,19 @@ func wrongPackage(module *ast.Module, wanted string) *problem {
 	return &p
 }
 
+// OPA has some thirty stages, of which a policy rarely meets the errors of more than three.
+const maxAttempts = 10
+
+// A large policy rather has fewer errors told than none.
+const maxAttemptsTime = time.Second
+
 // compileErrors compiles again and again, each time without the rules that were found wrong: OPA stops at
 // the first of its stages that finds something, and a type error should not hide behind an unsafe variable.
 func compileErrors(module *ast.Module) []problem {
 	var problems []problem
-	for range 4 {
+	without := mended{seen: map[int]bool{}}
+	began := time.Now()
+	for attempts := 0; attempts < maxAttempts && time.Since(began) < maxAttemptsTime; attempts++ {
 		attempt := module.Copy()
 		compiler := ast.NewCompiler().WithCapabilities(capabilities).SetErrorLimit(0).WithEnablePrintStatements(true)
 		compiler.Compile(map[string]*ast.Module{fileName: attempt})
@@ -101,15 +136,13 @@ func compileErrors(module *ast.Module) []problem {
 		}
 		for _, err := range compiler.Errors {
 			p := problemOf(err)
-			if len(problems) == 0 || p.Row > 0 {
+			if len(problems) == 0 || (p.Row > 0 && !without.names(p.Message)) {
 				problems = append(problems, p)
 			}
 		}
-		mended := mend(module, compiler.Errors)
-		if mended == nil {
+		if module = without.mend(module, compiler.Errors); module == nil {
 			break
 		}
-		module = mended
 	}
 	if problems == nil {
 		return nil
@@ -117,25 +150,52 @@ func compileErrors(module *ast.Module) []problem {
 	return settle(problems)
 }
 
+// mended remembers what was done to rules that are wrong.
+type mended struct {
+	// Rows of rules that say nothing any more.
+	seen map[int]bool
+	// Names of rules that are gone: that they are missing is no error of the policy.
+	gone []*regexp.Regexp
+}
+
+func (m *mended) names(message string) bool {
+	return slices.ContainsFunc(m.gone, func(name *regexp.Regexp) bool { return name.MatchString(message) })
+}
+
 // mend takes what rules say away where they are wrong: whatever refers to them still finds them, with a
-// value of any type. Nil where no rule could be told from the errors.
-func mend(module *ast.Module, errs ast.Errors) *ast.Module {
-	mended := module.Copy()
+// value of any type. Where that is no cure, as of two rules that can't stand beside each other, it takes the
+// rule. Nil where no rule could be told from the errors.
+func (m *mended) mend(module *ast.Module, errs ast.Errors) *ast.Module {
+	next := module.Copy()
+	rules := next.Rules[:0:0]
 	found := false
-	for i, rule := range mended.Rules {
-		first, last := extent(module.Rules[i])
-		for _, err := range errs {
-			if err.Location == nil || err.Location.Row < first || err.Location.Row > last {
-				continue
-			}
-			found = true
-			neutralise(rule)
+	for i, rule := range next.Rules {
+		if !concerns(errs, module.Rules[i]) {
+			rules = append(rules, rule)
+			continue
 		}
+		found = true
+		if row := rule.Location.Row; !m.seen[row] {
+			m.seen[row] = true
+			neutralise(rule)
+			rules = append(rules, rule)
+			continue
+		}
+		name := regexp.QuoteMeta(rule.Head.Reference[0].Value.String())
+		m.gone = append(m.gone, regexp.MustCompile(`\b`+name+`\b`))
 	}
 	if !found {
 		return nil
 	}
-	return mended
+	next.Rules = rules
+	return next
+}
+
+func concerns(errs ast.Errors, rule *ast.Rule) bool {
+	first, last := extent(rule)
+	return slices.ContainsFunc(errs, func(err *ast.Error) bool {
+		return err.Location != nil && err.Location.Row >= first && err.Location.Row <= last
+	})
 }
 
 func extent(rule *ast.Rule) (int, int) {

@@ -19,6 +19,9 @@ func compileToWasm(r request) response {
 	if wrong := wrongPackage(module, r.Package); wrong != nil {
 		return response{Errors: []problem{*wrong}}
 	}
+	if empty := withoutRules(module, r.Rule); empty != nil {
+		return response{Errors: []problem{*empty}}
+	}
 	module = withHostedNames(withoutTests(module))
 	source := bundle.Bundle{Data: map[string]any{}}
 	source.Manifest.Init()

@@ -54,9 +54,16 @@ func prepare(r request) response {
 	if wrong := wrongPackage(module, r.Package); wrong != nil {
 		return response{Errors: []problem{*wrong}}
 	}
-	policy, err := prepareModule(module, r.Package, true)
+	if empty := withoutRules(module, r.Rule); empty != nil {
+		return response{Errors: []problem{*empty}}
+	}
+	policy, err := prepareModule(module.Copy(), r.Package, true)
 	if err != nil {
-		return response{Errors: advise(problemsOf(err), r.Source)}
+		problems := compileErrors(withoutTests(module))
+		if problems == nil {
+			problems = problemsOf(err)
+		}
+		return response{Errors: advise(problems, r.Source)}
 	}
 	prepared[r.Handle] = policy
 	return response{Builtins: policy.builtins}

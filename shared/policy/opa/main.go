@@ -24,6 +24,8 @@ type request struct {
 	// Rego source, of the package Package (such as "svc.triage").
 	Source  string `json:"source"`
 	Package string `json:"package"`
+	// The rule that the policy's kind decides by (such as "decision").
+	Rule string `json:"rule"`
 	// Names a prepared policy. Whoever asks gives it the name: one made from the policy can't mean another.
 	Handle string            `json:"handle"`
 	Inputs []json.RawMessage `json:"inputs"`
@@ -35,6 +37,8 @@ type response struct {
 	// What is wrong with the policy.
 	Errors   []problem `json:"errors,omitempty"`
 	Warnings []problem `json:"warnings,omitempty"`
+	// Different values that the policy was seen to decide, as far as they are told.
+	Decided []decision `json:"decided,omitempty"`
 	// Names of the builtins that the policy calls.
 	Builtins []string `json:"builtins,omitempty"`
 	// Rules that are sets, and whether the policy depends on the order of sets and objects otherwise.

@@ -29,6 +29,7 @@ func parse(source string) (*ast.Module, []problem) {
 		if !s.holds(reported) {
 			problems = append(problems, parseStatement(s)...)
 		}
+		problems = append(problems, beyond(s, problems)...)
 		if len(problems) >= maxProblems {
 			break
 		}
@@ -76,6 +77,52 @@ func parseStatement(s statement) []problem {
 		return problemsOf(err)
 	}
 	return nil
+}
+
+// Each costs two more parses of the statement.
+const maxBeyond = 10
+
+// beyond looks in a statement for what comes after the line that the parser stopped at: in its place it puts nothing,
+// and then something that is right in a body. What is wrong with both is wrong in itself.
+func beyond(s statement, known []problem) []problem {
+	var out []problem
+	for _, p := range known {
+		if p.Row <= s.first || p.Row > s.last {
+			continue
+		}
+		lines := strings.Split(s.text, "\n")
+		for at := p.Row - s.first; len(out) < maxBeyond && isBalanced(lines[at]); at = p.Row - s.first {
+			lines[at] = ""
+			empty := parseStatement(s.with(lines))
+			lines[at] = "true"
+			full := parseStatement(s.with(lines))
+			if len(empty) == 0 || len(full) == 0 || full[0].Row <= p.Row || full[0].Row > s.last || !empty[0].says(full[0]) {
+				break
+			}
+			p = full[0]
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (s statement) with(lines []string) statement {
+	s.text = strings.Join(lines, "\n")
+	return s
+}
+
+func (p problem) says(other problem) bool {
+	return p.Row == other.Row && p.Col == other.Col && p.Message == other.Message
+}
+
+// isBalanced: a line that opens or closes something can't be left out.
+func isBalanced(line string) bool {
+	for _, pair := range []string{"{}", "[]", "()"} {
+		if strings.Count(line, pair[:1]) != strings.Count(line, pair[1:]) {
+			return false
+		}
+	}
+	return strings.Count(line, "`")%2 == 0
 }
 
 // Deeper nesting is nobody's policy, and each level costs the parser stack.

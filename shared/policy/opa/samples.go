@@ -27,8 +27,8 @@ const (
 )
 
 // conflicts evaluates samples until there is no more, and gives each conflict once. Other failures (a
-// deadline) are told as well: a policy that can't be evaluated here can't be anywhere.
-func conflicts(p policy, module *ast.Module, given []json.RawMessage, l limits) []problem {
+// deadline) are told as well: a policy that can't be evaluated here can't be anywhere. What it answers is read as well.
+func conflicts(p policy, module *ast.Module, given []json.RawMessage, l limits, read func(json.RawMessage)) []problem {
 	bases := []any{}
 	for _, text := range given {
 		var base any
@@ -45,7 +45,9 @@ func conflicts(p policy, module *ast.Module, given []json.RawMessage, l limits) 
 		if err != nil {
 			return true
 		}
-		for _, found := range p.evaluateValue(value, watch).Errors {
+		done := p.evaluateValue(value, watch)
+		read(done.Result)
+		for _, found := range done.Errors {
 			if len(varied) > 0 && found.Code == topdown.ConflictErr {
 				found.Details = []string{"for an input with " + strings.Join(varied, ", ")}
 			}
