@@ -2,6 +2,7 @@ import type { assets } from '#contract/operations/assets.ts';
 import { type Clock, timestamp } from '#domain/clock.ts';
 import { readClonePlace } from '#domain/clone-url.ts';
 import { toOpaque } from '#domain/ids.ts';
+import { UNPLACED } from '#domain/placement.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { DeletionRequested } from '#events/deletions.ts';
 import { attributionOf } from '#http/attribution.ts';
@@ -13,8 +14,9 @@ import { presentScan } from '#shared/presenters/scan.ts';
 import type { Queue } from '#shared/queue.ts';
 import { requestDeletion } from '#shared/request-deletion.ts';
 import { type SubmitDependencies, submitScan } from '#shared/scans/submit-scan.ts';
-import { type AssetRecord, placementIn, UNPLACED } from '#store/assets.ts';
+import type { AssetRecord } from '#store/assets.ts';
 import type { CounterStore } from '#store/counters.ts';
+import { placementIn } from '#store/projects.ts';
 import type { RecordDeletions } from '#store/record-deletions.ts';
 
 export interface AssetDependencies extends SubmitDependencies {

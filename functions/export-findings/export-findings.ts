@@ -54,7 +54,7 @@ export async function exportFindings(
 function ofScanner(filter: FindingFilter, scanner: Parameters<ReadFindings>[0]): FindingFilter {
   if (scanner === null) return filter;
   const asked = filter.scanner === undefined || filter.scanner.includes(scanner);
-  return asked ? { ...filter, scanner: [scanner] } : { ...filter, assetIds: [] };
+  return asked ? { ...filter, scanner: [scanner] } : { ...filter, places: [] };
 }
 
 /** Every finding that the filter matches, as the API shows it, worst first. */

@@ -2,9 +2,11 @@ import type * as z from 'zod';
 import type { findings as contract } from '#contract/operations/findings.ts';
 import { cellKey } from '#domain/cells.ts';
 import { ServiceError } from '#domain/errors.ts';
+import { type Placement, placementOf, projectsOf } from '#domain/placement.ts';
 import { SEVERITIES, type Severity } from '#domain/vocabulary.ts';
 import { pageOf } from '#http/paging.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
+import type { FindingPlace } from '#store/counters.ts';
 import {
   bySort,
   decodeCursor,
@@ -12,6 +14,7 @@ import {
   type FindingFilter,
   type FindingSort,
   matchesFilter,
+  ofAsset,
   type Position,
   sortFindings,
 } from '#store/finding-order.ts';
@@ -50,8 +53,8 @@ export async function readFilter(
 ): Promise<FindingFilter> {
   const { age_min, age_max, overdue } = selection;
   const now = dependencies.clock.now();
-  const [assetIds, slaDays] = await Promise.all([
-    assetsInScope(orgId, selection, dependencies),
+  const [places, slaDays] = await Promise.all([
+    placesInScope(orgId, selection, dependencies),
     overdue === undefined ? null : dependencies.findings.readSlaDays(orgId),
   ]);
   return {
@@ -59,7 +62,7 @@ export async function readFilter(
     status: selection.status,
     scanner: selection.scanner,
     cveId: selection.cve_id,
-    assetIds,
+    places,
     // A finding of age N was created between N and N + 1 days ago.
     createdFrom: age_max === undefined ? undefined : now - (age_max + 1) * DAY + 1,
     createdTo: age_min === undefined ? undefined : now - age_min * DAY,
@@ -150,17 +153,24 @@ export function readCursor(
   throw new ServiceError(code, message, { details: [{ field: 'cursor', message }] });
 }
 
-/** The assets that project, sub-project and asset filters leave together; undefined where none is set. */
-export async function assetsInScope(
+/** Where the findings are that project, sub-project and asset filters leave together; undefined where none is set. */
+export async function placesInScope(
   orgId: string,
   { project_id, sub_project_id, asset_id }: Selection,
   { assets }: Pick<FindingDependencies, 'assets'>,
-): Promise<string[] | undefined> {
-  if (!project_id && !sub_project_id) return asset_id ? [asset_id] : undefined;
-  const entries = await assets.listEntries(orgId);
-  return entries
-    .filter((entry) => !project_id || entry.project_id === project_id || entry.sub_project_id === project_id)
-    .filter((entry) => !sub_project_id || entry.sub_project_id === sub_project_id)
-    .filter((entry) => !asset_id || entry.id === asset_id)
-    .map((entry) => entry.id);
+): Promise<FindingPlace[] | undefined> {
+  const wanted = [project_id, sub_project_id].filter((id) => id !== undefined);
+  const [narrowest] = wanted.toReversed();
+  if (narrowest === undefined) return asset_id ? [ofAsset(asset_id)] : undefined;
+  const [entries, routed] = await Promise.all([
+    assets.listEntries(orgId),
+    assets.listRoutedInto(orgId, narrowest),
+  ]);
+  const isWanted = (placement: Placement) => wanted.every((id) => projectsOf(placement).includes(id));
+  return [
+    ...entries.filter(isWanted).map(({ id }): FindingPlace => ({ assetId: id, part: null })),
+    ...routed
+      .filter(({ route }) => isWanted(placementOf(route)))
+      .map(({ assetId, route }): FindingPlace => ({ assetId, part: route })),
+  ].filter(({ assetId }) => !asset_id || assetId === asset_id);
 }

@@ -6,7 +6,7 @@ import type { Implementations } from '#http/chain.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import { chooseByFilter, chooseByIds, triageMany } from './bulk.ts';
 import type { FindingDependencies } from './dependencies.ts';
-import { assetsInScope, listBatch, listFindings, readFilter } from './list-findings.ts';
+import { listBatch, listFindings, placesInScope, readFilter } from './list-findings.ts';
 import { readSuppression, reopening, resolveAssignee, suppressing, triageOne, updating } from './triage.ts';
 
 export const findingOperations: Implementations<typeof findings.operations, FindingDependencies> = {
@@ -28,14 +28,10 @@ export const findingOperations: Implementations<typeof findings.operations, Find
   async getFindingSummary({ caller, query }, dependencies) {
     const { counters } = dependencies;
     const { orgId } = caller;
-    if (query.asset_id) {
-      const [inScope] = (await assetsInScope(orgId, query, dependencies)) ?? [];
-      return summarize(addCounts(...(inScope ? await counters.readAssets(orgId, [inScope]) : [])));
-    }
     // A sub-project that is not of the project has nothing in common with it.
-    if (query.project_id && query.sub_project_id) {
-      const assetIds = (await assetsInScope(orgId, query, dependencies)) ?? [];
-      return summarize(addCounts(...(await counters.readAssets(orgId, assetIds))));
+    if (query.asset_id || (query.project_id && query.sub_project_id)) {
+      const places = (await placesInScope(orgId, query, dependencies)) ?? [];
+      return summarize(addCounts(...(await counters.readPlaces(orgId, places))));
     }
     const projectId = query.sub_project_id ?? query.project_id;
     return summarize(

@@ -18,7 +18,7 @@ export interface PolicyDependencies {
   readonly runs: PolicyRunStore;
   readonly findings: Pick<FindingStore, 'getMany' | 'readContext'>;
   readonly assets: Pick<AssetStore, 'getMany'>;
-  readonly projects: Pick<ProjectStore, 'getMany'>;
+  readonly projects: Pick<ProjectStore, 'getMany' | 'find'>;
   readonly organizations: Pick<OrganizationStore, 'getOrganization'>;
   readonly scans: Pick<ScanStore, 'get'>;
   readonly reactor: Reactor;

@@ -1,5 +1,6 @@
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
+import { findNamedProjects, namesNone } from '#shared/judging/named-projects.ts';
 import { countDecision, decisionOf, documentOf, problemOf, reasonsOf } from '#shared/policy/decision.ts';
 import { type PolicyError, policyError } from '#shared/policy/problem.ts';
 import type {
@@ -94,12 +95,13 @@ export async function evaluate(
       ? await engine.runTests(subject, { deadlineMs: TESTS_DEADLINE_MS })
       : { tests: [], errors: [] };
   const durationMs = elapsed();
-  const evaluations = raw.map((evaluation, index) =>
+  const read = raw.map((evaluation, index) =>
     readEvaluation(evaluation, subject, {
       finding_id: finding_ids?.[index] ?? null,
       duration_ms: rounded(evaluationMs / raw.length),
     }),
   );
+  const evaluations = subject.kind === 'project' ? await withKnownProjects(orgId, read, dependencies) : read;
   const evaluated = { subject, evaluations, tests, durationMs };
   await recordRun(orgId, evaluated, errors, trigger, startedAt, dependencies);
   const failures = (finding_ids === undefined && evaluations[0]?.failures) || [];
@@ -161,6 +163,25 @@ function readEvaluation(
     failures: errors,
     unusable: unusable === null ? null : policyError({ code: 'unusable_decision', message: unusable }),
   };
+}
+
+/** A project that there is none of is no decision either. */
+async function withKnownProjects(
+  orgId: string,
+  evaluations: readonly Evaluation[],
+  { projects }: PolicyDependencies,
+): Promise<Evaluation[]> {
+  const find = findNamedProjects(orgId, projects);
+  return Promise.all(
+    evaluations.map(async (evaluation) => {
+      const { decision, unusable } = evaluation;
+      if (unusable || typeof decision !== 'string' || (await find(decision)) !== undefined) return evaluation;
+      return {
+        ...evaluation,
+        unusable: policyError({ code: 'unusable_decision', message: namesNone(decision) }),
+      };
+    }),
+  );
 }
 
 /** Why an evaluation decides nothing; null where it does. */

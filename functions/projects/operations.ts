@@ -6,7 +6,8 @@ import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { presentAsset } from '#shared/presenters/asset.ts';
 import { presentProject, presentProjectRead } from '#shared/presenters/project.ts';
-import { type AssetRecord, type AssetStore, placementIn } from '#store/assets.ts';
+import type { AssetRecord, AssetStore } from '#store/assets.ts';
+import { placementIn } from '#store/projects.ts';
 import {
   addProject,
   addSubProject,

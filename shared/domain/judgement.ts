@@ -1,5 +1,6 @@
 import { timestamp } from './clock.ts';
 import { isJudged, type Life, statusWithoutPolicy, withStatus } from './lifecycle.ts';
+import type { Route } from './placement.ts';
 
 /** What one version of a policy said of a finding, as the finding keeps it. */
 export interface PolicyResult {
@@ -15,12 +16,15 @@ export interface PolicyResult {
 export interface Verdict extends PolicyResult {
   readonly name: string;
   readonly decision: string | number | null;
+  /** Where the project is that it names; null: where the finding's asset is. */
+  readonly route?: Route | null;
 }
 
 /** What of a finding is the policies' to decide. */
 export interface Judged extends Life {
   readonly priority: string | number | null;
   readonly owner: string | null;
+  readonly routed_to: Route | null;
   readonly policy_results: PolicyResult[];
 }
 
@@ -39,6 +43,7 @@ export function withoutJudgement<T extends Judged>(held: T): T {
     }),
     priority: null,
     owner: null,
+    routed_to: null,
     policy_results: [],
   };
 }
@@ -56,9 +61,18 @@ export function withJudgement<T extends Judged>(held: T, verdicts: readonly Verd
     ...withTriage(held, answer('triage'), at),
     priority: answer('priority')?.decision ?? null,
     owner: typeof owner === 'string' ? owner : null,
-    policy_results: verdicts.map(({ name: _, ...result }) => result),
+    routed_to: isJudged(held) ? (answer('project')?.route ?? null) : null,
+    policy_results: verdicts.map(({ name: _, route: __, ...result }) => result),
   };
   return same(held, next) ? held : { ...next, updated_at: timestamp(at) };
+}
+
+/**
+ * What is closed is in its asset's project again: no policy judges it any more, and so none would take it out of a
+ * project that it was put into.
+ */
+export function closedAtHome<T extends Judged>(next: T): T {
+  return next.routed_to === null || isJudged(next) ? next : { ...next, routed_to: null };
 }
 
 /** Whether a change makes a finding, or its status, the policies' to decide about: they have to be asked then. */
@@ -99,6 +113,7 @@ function same(held: Judged, next: Judged): boolean {
     held.suppression?.comment === next.suppression?.comment &&
     held.priority === next.priority &&
     held.owner === next.owner &&
+    held.routed_to === next.routed_to &&
     JSON.stringify(held.policy_results.map(inOrder)) === JSON.stringify(next.policy_results.map(inOrder))
   );
 }

@@ -82,6 +82,7 @@ export function newFinding({ ref, scanner, at }: IngestContext, reported: Report
     suppression: null,
     priority: null,
     owner: null,
+    routed_to: null,
     policy_results: [],
   };
 }

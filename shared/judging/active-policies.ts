@@ -1,6 +1,6 @@
+import type { Placement } from '#domain/placement.ts';
 import type { CompiledPolicy } from '#shared/policy/check.ts';
 import type { PolicyKind } from '#shared/policy/kinds.ts';
-import type { Placement } from '#store/assets.ts';
 import type { PolicyStore } from '#store/policies.ts';
 import type { PolicyCodeStore } from '#store/policy-code.ts';
 import type { PolicyRecord } from '#store/policy-record.ts';

@@ -16,11 +16,12 @@ import type { ProjectRecord, ProjectStore } from '#store/projects.ts';
 import type { ScanRecord } from '#store/scans.ts';
 import { type ActivePolicy, policiesOf } from './active-policies.ts';
 import type { AskedPolicies } from './asked-policies.ts';
-import { type Opinion, opinionOf } from './verdict.ts';
+import { findNamedProjects, type NamedProjects } from './named-projects.ts';
+import { type Opinion, opinionOf, placed } from './verdict.ts';
 
 export interface JudgeDependencies {
   readonly findings: Pick<FindingStore, 'readContext'>;
-  readonly projects: Pick<ProjectStore, 'getMany'>;
+  readonly projects: Pick<ProjectStore, 'getMany' | 'find'>;
   readonly organizations: Pick<OrganizationStore, 'getOrganization'>;
   readonly policyRuns: Pick<PolicyRunStore, 'record'>;
   readonly bulk: Bulk;
@@ -57,6 +58,7 @@ export function createJudge(
   dependencies: JudgeDependencies,
 ): Judge {
   const policies = policiesOf(active, subject.asset);
+  const namedProjects = findNamedProjects(subject.orgId, dependencies.projects);
   let surroundings: Promise<Surroundings> | null = null;
 
   /** What each policy says of each finding, the narrowest scope first. */
@@ -66,7 +68,7 @@ export function createJudge(
     surroundings ??= readSurroundings(subject, dependencies);
     const inputs = await inputsOf(records, subject, await surroundings, dependencies);
     for (const policy of policies) {
-      const opinions = await ask(policy, inputs, asked, subject.orgId, dependencies);
+      const opinions = await ask(policy, inputs, asked, { ...subject, namedProjects }, dependencies);
       const { id: policy_id, kind, version, name } = policy.record;
       for (const [place, { problem, ...said }] of opinions.entries())
         if (!problem) verdicts[place]?.push({ policy_id, kind, version, name, ...said });
@@ -86,7 +88,7 @@ async function ask(
   { record, code }: ActivePolicy,
   inputs: readonly unknown[],
   asked: AskedPolicies,
-  orgId: string,
+  { orgId, asset, namedProjects }: Subject & { readonly namedProjects: NamedProjects },
   { bulk, reactor }: JudgeDependencies,
 ): Promise<Opinion[]> {
   const deadlineMs = DEADLINE_MS + DEADLINE_MS_EACH * inputs.length;
@@ -98,7 +100,11 @@ async function ask(
     : await evaluateMany(evaluators, code, inputs, { deadlineMs });
   const elapsed = performance.now() - began - turn.waitedMs;
   if (elapsed >= deadlineMs) asked.giveUp(record);
-  const opinions = results.map((result) => opinionOf(record.kind, result));
+  const read = results.map((result) => opinionOf(record.kind, result));
+  const opinions =
+    record.kind === 'project'
+      ? await Promise.all(read.map((opinion) => placed(opinion, asset, namedProjects)))
+      : read;
   asked.add(record, opinions, elapsed);
   return opinions;
 }

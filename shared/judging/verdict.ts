@@ -1,14 +1,16 @@
 import type { Verdict } from '#domain/judgement.ts';
+import { type Placement, routeTo } from '#domain/placement.ts';
 import { beginningOf, decisionOf, documentOf, problemOf, reasonsOf } from '#shared/policy/decision.ts';
 import type { PolicyResult } from '#shared/policy/evaluate.ts';
 import type { PolicyKind } from '#shared/policy/kinds.ts';
+import { type NamedProjects, namesNone } from './named-projects.ts';
 
 /** Characters of a decision, and of a reason, that a finding keeps. */
 const MAX_DECISION = 200;
 const MAX_REASON = 500;
 
 /** What an evaluation came to: what it decided, or why it decided nothing that can be used. */
-export type Opinion = Pick<Verdict, 'decision' | 'reason'> & {
+export type Opinion = Pick<Verdict, 'decision' | 'reason' | 'route'> & {
   readonly problem: { readonly code: string; readonly message: string } | null;
 };
 
@@ -27,6 +29,18 @@ export function opinionOf(kind: PolicyKind, evaluation: PolicyResult): Opinion {
     reason: reasons.length === 0 ? null : beginningOf(reasons.join('; '), MAX_REASON),
     problem: null,
   };
+}
+
+/** The same with where the project is that it names; an error where there is none. */
+export async function placed(
+  opinion: Opinion,
+  asset: Placement,
+  namedProjects: NamedProjects,
+): Promise<Opinion> {
+  if (typeof opinion.decision !== 'string') return opinion;
+  const route = await namedProjects(opinion.decision);
+  if (route !== undefined) return { ...opinion, route: route === routeTo(asset) ? null : route };
+  return failed({ code: 'policy_evaluation_error', message: namesNone(opinion.decision) });
 }
 
 function failed(problem: { readonly code: string; readonly message: string }): Opinion {

@@ -3,6 +3,7 @@ import type { Finding } from '#contract/schemas/records.ts';
 import { timestamp } from '#domain/clock.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { isLive, lastSeen } from '#domain/lifecycle.ts';
+import { placementOf } from '#domain/placement.ts';
 import type { VulnerabilityScore } from '#domain/vulnerability-scores.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import { type FindingPage, headName } from '#store/findings.ts';
@@ -25,10 +26,11 @@ interface Shown {
 export function presentFindings({ records, context }: FindingPage, now: number): z.input<typeof Finding>[] {
   return records.map((record) => {
     const asset = context.assets.get(record.asset_id);
+    const place = record.routed_to === null ? asset : placementOf(record.routed_to);
     const seen = context.heads.get(headName(record));
     return present(record, {
-      project_id: textOrNull(asset?.project_id),
-      sub_project_id: textOrNull(asset?.sub_project_id),
+      project_id: textOrNull(place?.project_id),
+      sub_project_id: textOrNull(place?.sub_project_id),
       last_seen_scan_id: lastSeen(record, seen),
       slaDays: context.slaDays[record.severity],
       score: record.cve_id === null ? null : (context.scores.get(record.cve_id) ?? null),

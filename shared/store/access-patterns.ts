@@ -188,10 +188,16 @@ export const ACCESS_PATTERNS = {
     requests: 2,
   },
   findingsOfAsset: {
-    question: 'findings of an asset (or of a project: its assets)',
+    question: 'findings of an asset (or of a project: its assets, and what policies put there)',
     index: 'gsi2',
-    key: 'ORG#o#FINDINGS#a / cell#created#f#a#cve',
+    key: 'ORG#o#FINDINGS#a or …#a#p / cell#created#f#a#cve',
     requests: 2,
+  },
+  assetsRoutedInto: {
+    question: 'assets that policies put findings of into a project',
+    index: 'table',
+    key: 'ORG#o#ROUTES / p#a#…',
+    requests: 1,
   },
   findingsOfCve: {
     question: 'findings of a CVE',

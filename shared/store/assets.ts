@@ -4,6 +4,7 @@ import type { Attribution } from '#domain/actor.ts';
 import type { CellCounts } from '#domain/cells.ts';
 import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
+import { type Placement, projectsOf, type Route } from '#domain/placement.ts';
 import { redactUrl } from '#domain/redacted-url.ts';
 import { auditWrite } from './audit.ts';
 import { type CounterStore, countsOf } from './counters.ts';
@@ -14,8 +15,9 @@ import {
   assetKey,
   assetPlaceKey,
   foldName,
+  routesPartition,
 } from './keys.ts';
-import { countWrite, type ProjectRecord } from './projects.ts';
+import { countWrite } from './projects.ts';
 import { reevaluationWrite } from './reevaluations.ts';
 import type { Table, Write } from './table.ts';
 
@@ -49,15 +51,6 @@ const AssetEntry = z.object({
   created_at: z.string(),
 });
 export type AssetEntry = z.infer<typeof AssetEntry>;
-
-/** Where an asset is: a project, and within it perhaps a sub-project. */
-export interface Placement {
-  readonly project_id: string | null;
-  readonly sub_project_id: string | null;
-}
-
-/** In no project. */
-export const UNPLACED: Placement = { project_id: null, sub_project_id: null };
 
 export type AssetStore = ReturnType<typeof createAssetStore>;
 
@@ -110,6 +103,19 @@ export function createAssetStore(table: Table, counters: CounterStore) {
       return items.map((item) => AssetEntry.parse(item));
     },
 
+    /** Assets that policies have put findings of into a project; of some of these none may be left there. */
+    async listRoutedInto(orgId: string, projectId: string): Promise<{ assetId: string; route: Route }[]> {
+      const items = await table.queryAll({
+        KeyConditionExpression: 'pk = :partition AND begins_with(sk, :project)',
+        ExpressionAttributeValues: { ':partition': routesPartition(orgId), ':project': `${projectId}#` },
+        ConsistentRead: true,
+      });
+      return items.map(({ sk }) => {
+        const [, assetId = '', route = ''] = String(sk).split('#');
+        return { assetId, route };
+      });
+    },
+
     /** @throws ServiceError already_exists */
     async create(orgId: string, asset: AssetRecord, attribution: Attribution): Promise<void> {
       await table.transact([
@@ -131,7 +137,7 @@ export function createAssetStore(table: Table, counters: CounterStore) {
           },
         },
         { Put: { Item: entryItem(orgId, asset) } },
-        ...projectIds(asset).map((id) => countWrite(orgId, id, 'asset_count', 1)),
+        ...projectsOf(asset).map((id) => countWrite(orgId, id, 'asset_count', 1)),
         auditWrite(orgId, attribution, {
           action: 'asset.create',
           target: { type: 'asset', id: asset.id },
@@ -209,15 +215,15 @@ export function createAssetStore(table: Table, counters: CounterStore) {
         ...placement,
         updated_at: timestampAfter(held.updated_at, attribution.at),
       };
-      const before = new Set(projectIds(held));
-      const after = new Set(projectIds(next));
+      const before = new Set(projectsOf(held));
+      const after = new Set(projectsOf(next));
       const { counts, version } = await counters.readAssetVersion(orgId, held.id);
       await table.transact([
         unchangedPut(orgId, held, next),
         { Put: { Item: entryItem(orgId, next) } },
         ...[...before.difference(after)].map((id) => countWrite(orgId, id, 'asset_count', -1)),
         ...[...after.difference(before)].map((id) => countWrite(orgId, id, 'asset_count', 1)),
-        ...counters.moveWrites(orgId, countedPlace(held), countedPlace(next), counts),
+        ...counters.moveWrites(orgId, countedPlace(held), countedPlace(next), counts.own),
         counters.unchangedCheck(orgId, held.id, version),
         // Other policies may judge it from now on; the sweep takes it up.
         reevaluationWrite({ orgId, assetId: held.id }, attribution.at),
@@ -245,12 +251,6 @@ export function createAssetStore(table: Table, counters: CounterStore) {
   };
 }
 
-export function placementIn(project: ProjectRecord): Placement {
-  return project.parent_id
-    ? { project_id: project.parent_id, sub_project_id: project.id }
-    : { project_id: project.id, sub_project_id: null };
-}
-
 /** Refuses a transaction where the asset is gone, or no longer in the project that its findings are counted in. */
 export function assetPlaceCheck(
   orgId: string,
@@ -275,16 +275,12 @@ export function assetRemovalWrites(orgId: string, asset: AssetRecord): Write[] {
     { Delete: place, otherwise: moved },
     { Delete: { Key: placeKey(orgId, asset) } },
     { Delete: { Key: assetEntryKey(orgId, asset.id) } },
-    ...projectIds(asset).map((id) => countWrite(orgId, id, 'asset_count', -1)),
+    ...projectsOf(asset).map((id) => countWrite(orgId, id, 'asset_count', -1)),
   ];
 }
 
 export function countedPlace(asset: Pick<AssetRecord, 'id'> & Placement) {
   return { assetId: asset.id, projectId: asset.project_id, subProjectId: asset.sub_project_id };
-}
-
-function projectIds(placement: Placement): string[] {
-  return [placement.project_id, placement.sub_project_id].filter((id) => id !== null);
 }
 
 function placeKey(orgId: string, asset: Pick<AssetRecord, 'type' | 'name' | 'clone_url'>) {

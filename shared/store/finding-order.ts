@@ -1,6 +1,8 @@
 import { type Cell, parseCell, severityRank } from '#domain/cells.ts';
 import { isLive } from '#domain/lifecycle.ts';
+import type { Route } from '#domain/placement.ts';
 import type { FindingStatus, Scanner, Severity } from '#domain/vocabulary.ts';
+import type { FindingPlace } from './counters.ts';
 import type { FindingRecord } from './finding-record.ts';
 
 export type FindingSort = 'severity' | '-severity' | 'created_at' | '-created_at';
@@ -11,8 +13,8 @@ export interface FindingFilter {
   readonly status?: readonly FindingStatus[] | undefined;
   readonly scanner?: readonly Scanner[] | undefined;
   readonly cveId?: string | undefined;
-  /** Of findings of these assets alone: an asset's own, or those of a project. */
-  readonly assetIds?: readonly string[] | undefined;
+  /** Of findings of these alone: an asset's, or those of a project. */
+  readonly places?: readonly FindingPlace[] | undefined;
   readonly createdFrom?: number | undefined;
   readonly createdTo?: number | undefined;
   readonly overdue?: OverdueFilter | undefined;
@@ -60,8 +62,21 @@ export function matchesFilter(record: FindingRecord, filter: FindingFilter): boo
     matchesCell(record, filter) &&
     wasCreatedInRange(record, record.created_at, filter) &&
     (filter.cveId === undefined || record.cve_id === filter.cveId) &&
-    (!filter.assetIds || filter.assetIds.includes(record.asset_id))
+    isIn(filter.places)({ assetId: record.asset_id, route: record.routed_to })
   );
+}
+
+/** All findings of an asset. */
+export function ofAsset(assetId: string): FindingPlace {
+  return { assetId, part: 'all' };
+}
+
+/** Whether a finding is in one of the places; in any where none are named. */
+export function isIn(places: readonly FindingPlace[] | undefined) {
+  if (!places) return () => true;
+  const names = new Set(places.map(({ assetId, part }) => `${assetId}#${part ?? ''}`));
+  return ({ assetId, route }: { readonly assetId: string; readonly route: Route | null }): boolean =>
+    names.has(`${assetId}#all`) || names.has(`${assetId}#${route ?? ''}`);
 }
 
 export function wasCreatedInRange(cell: Cell, createdAt: string, filter: FindingFilter): boolean {

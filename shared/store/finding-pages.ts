@@ -1,12 +1,14 @@
 import { type CellCounts, parseCell } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
-import type { CounterStore } from './counters.ts';
+import type { Route } from '#domain/placement.ts';
+import type { AssetCounts, CounterStore, FindingPlace } from './counters.ts';
 import { type DeletingAssets, parseDeletingAssets } from './deleting-assets.ts';
 import {
   bySort,
   createdRange,
   type FindingFilter,
   type FindingSort,
+  isIn,
   matchesCell,
   type Position,
   wasCreatedInRange,
@@ -22,6 +24,8 @@ import type { Item, Table } from './table.ts';
 /** A finding of a page, with what its index told of it: that is read with it in one request. */
 export interface Placed extends Position {
   readonly assetId: string;
+  /** Where a policy put it; null: in its asset's project. */
+  readonly route: Route | null;
   readonly cveId: string | null;
   readonly record: null;
 }
@@ -58,14 +62,19 @@ export function createFindingPages(table: Table, counters: CounterStore) {
     return { sources: sourcesIn('gsi1', findingsPartition(orgId), counts, filter), deleting };
   }
 
-  /** The same of each asset that the filter names; of many, the organization's beside them. */
-  async function assetSources(orgId: string, assetIds: readonly string[], filter: FindingFilter) {
-    const [all, organization] = await Promise.all([
-      counters.readAssets(orgId, assetIds),
-      assetIds.length > 1 ? organizationSources(orgId, filter) : null,
+  /** The same of each place that the filter names; of many, the organization's beside them. */
+  async function placeSources(orgId: string, places: readonly FindingPlace[], filter: FindingFilter) {
+    const [counted, organization] = await Promise.all([
+      counters.readAssetParts(
+        orgId,
+        places.map(({ assetId }) => assetId),
+      ),
+      places.length > 1 ? organizationSources(orgId, filter) : null,
     ]);
-    const own = assetIds.flatMap((assetId, index) =>
-      sourcesIn('gsi2', assetFindingsPartition(orgId, assetId), all[index] ?? new Map(), filter),
+    const own = places.flatMap(({ assetId, part }, index) =>
+      partsOf(counted[index], part).flatMap(([route, counts]) =>
+        sourcesIn('gsi2', assetFindingsPartition(orgId, assetId, route), counts, filter),
+      ),
     );
     return { own, whole: organization?.sources ?? [], deleting: NONE };
   }
@@ -158,13 +167,13 @@ export function createFindingPages(table: Table, counters: CounterStore) {
   async function readThrough(
     whole: readonly Source[],
     group: readonly Source[],
-    assets: ReadonlySet<string>,
+    places: readonly FindingPlace[],
     sort: FindingSort,
     { skip, take, after }: Window,
   ): Promise<Placed[] | null> {
     const size = (sources: readonly Source[]) => sources.reduce((sum, { count }) => sum + count, 0);
     // Of the whole organization, or of one asset, there is nothing to pass: the merge is all there is.
-    if (assets.size <= 1 || group.length <= MANY_SOURCES) return null;
+    if (places.length <= 1 || group.length <= MANY_SOURCES) return null;
     const cells = new Set(group.map(({ cell }) => cell));
     const passing = remainder(
       whole.filter(({ cell }) => cells.has(cell)),
@@ -172,10 +181,9 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       after,
     );
     if (((skip + take) * size(passing)) / size(group) > MAX_PASSED) return null;
+    const isWanted = isIn(places);
     const lists = await Promise.all(
-      passing.map((source) =>
-        readWhere(source, ({ assetId }) => assets.has(assetId), sort !== 'created_at', skip + take),
-      ),
+      passing.map((source) => readWhere(source, isWanted, sort !== 'created_at', skip + take)),
     );
     return lists
       .flat()
@@ -184,14 +192,13 @@ export function createFindingPages(table: Table, counters: CounterStore) {
   }
 
   async function listByIndex(orgId: string, filter: FindingFilter, sort: FindingSort, window: Window) {
-    const { own, whole, deleting } = filter.assetIds
-      ? await assetSources(orgId, filter.assetIds, filter)
+    const { own, whole, deleting } = filter.places
+      ? await placeSources(orgId, filter.places, filter)
       : await organizationSources(orgId, filter).then(({ sources, deleting }) => ({
           own: sources,
           whole: [],
           deleting,
         }));
-    const assets = new Set(filter.assetIds);
     const sources = await countExactly(own, deleting);
     const total = sources.reduce((sum, { count }) => sum + count, 0);
     const groups = groupsOf(sources, sort).map((group) => remainder(group, sort, window.after));
@@ -205,7 +212,7 @@ export function createFindingPages(table: Table, counters: CounterStore) {
         continue;
       }
       const part = { ...window, skip: toSkip, take: window.take - page.length };
-      const through = await readThrough(whole, group, assets, sort, part);
+      const through = await readThrough(whole, group, filter.places ?? [], sort, part);
       page.push(...(through ?? (await readGroup(group, sort, part, deleting))));
       toSkip = 0;
       if (page.length >= window.take) break;
@@ -230,14 +237,14 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       table.get(deletingAssetsKey(orgId)),
     ]);
     const isKept = isLeft(parseDeletingAssets(deletingItem));
-    const assets = filter.assetIds && new Set(filter.assetIds);
+    const isWanted = isIn(filter.places);
     const matching = items
       .map((item) => ({ ...placedAt(String(item.gsi3sk)), cveId }))
       .filter(({ cell, createdAt }) => {
         const parsed = parseCell(cell);
         return matchesCell(parsed, filter) && wasCreatedInRange(parsed, createdAt, filter);
       })
-      .filter((place) => isKept(place) && (!assets || assets.has(place.assetId)))
+      .filter((place) => isKept(place) && isWanted(place))
       .sort(bySort(sort));
     const rest = after ? matching.filter((one) => bySort(sort)(after, one) < 0) : matching;
     return { placed: rest.slice(skip, skip + take), total: matching.length };
@@ -251,7 +258,7 @@ export function createFindingPages(table: Table, counters: CounterStore) {
       sort: FindingSort,
       window: Window,
     ): Promise<{ placed: Placed[]; total: number }> {
-      if (filter.assetIds?.length === 0) return { placed: [], total: 0 };
+      if (filter.places?.length === 0) return { placed: [], total: 0 };
       return filter.cveId === undefined
         ? listByIndex(orgId, filter, sort, window)
         : listByCve(orgId, filter.cveId, filter, sort, window);
@@ -332,8 +339,20 @@ function before(text: string): string {
   return `${text.slice(0, -1)}${String.fromCharCode(last - 1)}~`;
 }
 
-/** What an index key tells: cell, time, id, asset, CVE. */
-function placedAt(sortKey: string): Placed {
-  const [cell = '', createdAt = '', id = '', assetId = '', cveId = ''] = sortKey.split('#');
-  return { cell, createdAt, id, assetId, cveId: cveId || null, record: null };
+/** What an index key tells: cell, time, id, asset, CVE, and where a policy put it. */
+export function placedAt(sortKey: string): Placed {
+  const [cell = '', createdAt = '', id = '', assetId = '', cveId = '', route = null] = sortKey.split('#');
+  return { cell, createdAt, id, assetId, cveId: cveId || null, route, record: null };
+}
+
+/** What an asset's counts say of a part of its findings: they are in an index partition each. */
+function partsOf(
+  counts: AssetCounts | undefined,
+  part: FindingPlace['part'],
+): (readonly [Route | null, CellCounts])[] {
+  if (!counts) return [];
+  if (part === null) return [[null, counts.own]];
+  return part === 'all'
+    ? [[null, counts.own], ...counts.routed]
+    : [[part, counts.routed.get(part) ?? new Map()]];
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type CellCounts, cellKey } from '#domain/cells.ts';
+import type { Route } from '#domain/placement.ts';
 import {
   FINDING_CATEGORIES,
   FINDING_STATUSES,
@@ -10,7 +11,10 @@ import {
 import { assetFindingsPartition, cveFindingsPartition, findingKey, findingsPartition } from './keys.ts';
 import type { Item, Write } from './table.ts';
 
-/** A finding as it is kept. Its project is its asset's, so that moving an asset rewrites none. */
+/**
+ * A finding as it is kept. Its project is its asset's, so that moving an asset rewrites none; but for those that
+ * a policy put elsewhere.
+ */
 const FindingRecord = z.object({
   id: z.string(),
   org_id: z.string(),
@@ -72,6 +76,8 @@ const FindingRecord = z.object({
     .nullable(),
   priority: z.union([z.string(), z.number()]).nullable(),
   owner: z.string().nullable(),
+  /** The project that a policy put it into, as a `Route`; null: its asset's. */
+  routed_to: z.string().nullable().default(null),
   policy_results: z.array(
     z.object({
       policy_id: z.string(),
@@ -95,16 +101,16 @@ export function parseFinding(item: Item): FindingRecord {
 function indexAttributes(
   record: Pick<
     FindingRecord,
-    'org_id' | 'asset_id' | 'severity' | 'status' | 'scanner' | 'created_at' | 'id' | 'cve_id'
+    'org_id' | 'asset_id' | 'severity' | 'status' | 'scanner' | 'created_at' | 'id' | 'cve_id' | 'routed_to'
   >,
 ) {
-  const place = [cellKey(record), record.created_at, record.id, record.asset_id, record.cve_id ?? ''].join(
-    '#',
-  );
+  const { id, asset_id, cve_id, routed_to } = record;
+  const told = [cellKey(record), record.created_at, id, asset_id, cve_id ?? ''];
+  const place = (routed_to === null ? told : [...told, routed_to]).join('#');
   return {
     gsi1pk: findingsPartition(record.org_id),
     gsi1sk: place,
-    gsi2pk: assetFindingsPartition(record.org_id, record.asset_id),
+    gsi2pk: assetFindingsPartition(record.org_id, asset_id, routed_to),
     gsi2sk: place,
     ...(record.cve_id && {
       gsi3pk: cveFindingsPartition(record.org_id, record.cve_id),
@@ -130,15 +136,36 @@ export function replaceWrite(held: FindingRecord, next: FindingRecord, otherwise
   };
 }
 
+/** What counts move by: all that changes, and what of it is elsewhere than in its asset's project. */
+export interface FindingDeltas {
+  readonly all: CellCounts;
+  readonly routed: ReadonlyMap<Route, CellCounts>;
+  /** Where findings come that were not there before. */
+  readonly entered: ReadonlySet<Route>;
+}
+
 /** What counts move by when findings change: a cell less, a cell more. */
-export function cellDeltas(
+export function findingDeltas(
   changes: readonly { readonly held: FindingRecord | null; readonly next: FindingRecord }[],
-): CellCounts {
-  const deltas = new Map<string, number>();
-  const add = (cell: string, by: number) => deltas.set(cell, (deltas.get(cell) ?? 0) + by);
+): FindingDeltas {
+  const all = new Map<string, number>();
+  const routed = new Map<Route, Map<string, number>>();
+  const entered = new Set<Route>();
+  const add = (record: FindingRecord, by: number) => {
+    addTo(all, cellKey(record), by);
+    if (record.routed_to === null) return;
+    const there = routed.get(record.routed_to) ?? new Map();
+    addTo(there, cellKey(record), by);
+    routed.set(record.routed_to, there);
+  };
   for (const { held, next } of changes) {
-    if (held) add(cellKey(held), -1);
-    add(cellKey(next), 1);
+    if (held) add(held, -1);
+    add(next, 1);
+    if (next.routed_to !== null && next.routed_to !== held?.routed_to) entered.add(next.routed_to);
   }
-  return deltas;
+  return { all, routed, entered };
+}
+
+function addTo(counts: Map<string, number>, cell: string, by: number): void {
+  counts.set(cell, (counts.get(cell) ?? 0) + by);
 }

@@ -1,16 +1,17 @@
 import type { Attribution } from '#domain/actor.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
-import { opensToPolicies } from '#domain/judgement.ts';
+import { closedAtHome, opensToPolicies } from '#domain/judgement.ts';
 import { needsRevisit } from '#domain/lifecycle.ts';
 import { originOf } from '#domain/origin.ts';
-import { assetPlaceCheck, countedPlace, type Placement } from './assets.ts';
+import type { Placement } from '#domain/placement.ts';
+import { assetPlaceCheck, countedPlace } from './assets.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
-import { cellDeltas, type FindingRecord, parseFinding, replaceWrite } from './finding-record.ts';
-import { StaleFinding } from './finding-writes.ts';
+import { type FindingRecord, findingDeltas, parseFinding, replaceWrite } from './finding-record.ts';
+import { StaleFinding, WRITES_PER_TRANSACTION } from './finding-writes.ts';
 import { assetKey, findingKey, memberKey, revisitKey, suppressionEndKey } from './keys.ts';
 import { reevaluationWrite } from './reevaluations.ts';
-import type { Item, Table, Write } from './table.ts';
+import { chunksOf, type Item, type Table, type Write } from './table.ts';
 
 /** What somebody makes of a finding. @returns null where it is so already @throws ServiceError where it can't be */
 export type Triage = (held: FindingRecord) => FindingRecord | null;
@@ -37,53 +38,64 @@ export function createTriageStore(table: Table, counters: CounterStore) {
     return finding && place ? { record: parseFinding(finding), asset: placeOf(place) } : null;
   }
 
-  return {
-    /**
-     * Changes findings of one asset together: findings, counters, marks, ends of suppressions and audit
-     * entries in one transaction, as many as fit (`TRIAGED_PER_TRANSACTION`). What somebody else changed
-     * meanwhile is decided anew.
-     * @returns the findings as they are now, in the same order; null for one that is gone
-     * @throws ServiceError of the decision, or conflict where others were faster every time
-     */
-    async changeTogether(
-      orgId: string,
-      targets: readonly PlacedFinding[],
-      triage: Triage,
-      action: string,
-      attribution: Attribution,
-    ): Promise<(FindingRecord | null)[]> {
-      let held: (PlacedFinding | null)[] = [...targets];
-      for (let attempt = 1; ; attempt += 1) {
-        const decided = held.map((target) => target && { ...target, next: triage(target.record) });
-        const changes = decided.filter(isChange);
-        const [first] = changes;
-        try {
-          if (first)
-            await table.transact(() => [
-              ...changes.flatMap(({ record, next }) =>
-                changeWrites(orgId, record, next, action, attribution),
-              ),
-              ...assigneeChecks(orgId, changes),
-              ...counters.changeWrites(
-                orgId,
-                countedPlace(first.asset),
-                cellDeltas(changes.map(({ record, next }) => ({ held: record, next }))),
-              ),
-              assetPlaceCheck(orgId, first.asset, () => new StaleFinding()),
-              ...(changes.some(({ record, next }) => opensToPolicies(record, next))
-                ? [reevaluationWrite({ orgId, assetId: first.asset.id }, attribution.at)]
-                : []),
-            ]);
-          return decided.map((one) => one && (one.next ? revised(one.next) : one.record));
-        } catch (error) {
-          if (!(error instanceof StaleFinding)) throw error;
-          if (attempt === DECISIONS)
-            throw new ServiceError('conflict', 'The finding is being changed by others; retry in a moment');
-          held = await Promise.all(held.map((target) => target && readAgain(orgId, target)));
-        }
+  /**
+   * Changes findings of one asset together: findings, counters, marks, ends of suppressions and audit
+   * entries in one transaction, as many as fit (`TRIAGED_PER_TRANSACTION`). What somebody else changed
+   * meanwhile is decided anew.
+   * @returns the findings as they are now, in the same order; null for one that is gone
+   * @throws ServiceError of the decision, or conflict where others were faster every time
+   */
+  async function changeTogether(
+    orgId: string,
+    targets: readonly PlacedFinding[],
+    triage: Triage,
+    action: string,
+    attribution: Attribution,
+  ): Promise<(FindingRecord | null)[]> {
+    let held: (PlacedFinding | null)[] = [...targets];
+    for (let attempt = 1; ; attempt += 1) {
+      const decided = held.map((target) => target && { ...target, next: decide(triage, target.record) });
+      const changes = decided.filter(isChange);
+      const writes = () => [
+        ...changes.flatMap(({ record, next }) => changeWrites(orgId, record, next, action, attribution)),
+        ...assigneeChecks(orgId, changes),
+        ...placeWrites(orgId, changes, attribution.at),
+      ];
+      // Policies put them into many projects, each of which counts.
+      if (writes().length > WRITES_PER_TRANSACTION) {
+        const halves = chunksOf(targets, Math.ceil(targets.length / 2));
+        const now: (FindingRecord | null)[] = [];
+        for (const half of halves)
+          now.push(...(await changeTogether(orgId, half, triage, action, attribution)));
+        return now;
       }
-    },
-  };
+      try {
+        if (changes.length > 0) await table.transact(writes);
+        return decided.map((one) => one && (one.next ? revised(one.next) : one.record));
+      } catch (error) {
+        if (!(error instanceof StaleFinding)) throw error;
+        if (attempt === DECISIONS)
+          throw new ServiceError('conflict', 'The finding is being changed by others; retry in a moment');
+        held = await Promise.all(held.map((target) => target && readAgain(orgId, target)));
+      }
+    }
+  }
+
+  /** Counters where the findings are, that their asset is there, and what policies have to be asked anew. */
+  function placeWrites(orgId: string, changes: readonly Change[], at: number): Write[] {
+    const [first] = changes;
+    if (!first) return [];
+    const deltas = findingDeltas(changes.map(({ record, next }) => ({ held: record, next })));
+    return [
+      ...counters.changeWrites(orgId, countedPlace(first.asset), deltas),
+      assetPlaceCheck(orgId, first.asset, () => new StaleFinding()),
+      ...(changes.some(({ record, next }) => opensToPolicies(record, next))
+        ? [reevaluationWrite({ orgId, assetId: first.asset.id }, at)]
+        : []),
+    ];
+  }
+
+  return { changeTogether };
 }
 
 /**
@@ -92,9 +104,18 @@ export function createTriageStore(table: Table, counters: CounterStore) {
  */
 export const TRIAGED_PER_TRANSACTION = 18;
 
-function isChange<T extends { readonly next: FindingRecord | null }>(
-  decided: T | null,
-): decided is T & { readonly next: FindingRecord } {
+function decide(triage: Triage, held: FindingRecord): FindingRecord | null {
+  const next = triage(held);
+  return next && closedAtHome(next);
+}
+
+interface Change extends PlacedFinding {
+  readonly next: FindingRecord;
+}
+
+function isChange(
+  decided: (PlacedFinding & { readonly next: FindingRecord | null }) | null,
+): decided is Change {
   return decided?.next != null;
 }
 

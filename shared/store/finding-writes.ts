@@ -1,14 +1,21 @@
+import { closedAtHome } from '#domain/judgement.ts';
 import { needsRevisit } from '#domain/lifecycle.ts';
 import { originOf } from '#domain/origin.ts';
 import type { CountedPlace, CounterStore } from './counters.ts';
-import { cellDeltas, type FindingRecord, findingItem, parseFinding, replaceWrite } from './finding-record.ts';
+import {
+  type FindingRecord,
+  findingDeltas,
+  findingItem,
+  parseFinding,
+  replaceWrite,
+} from './finding-record.ts';
 import { branchFindingKey, findingKey, revisitKey } from './keys.ts';
 import { chunksOf, type Table, type Write } from './table.ts';
 
 /** Findings a transaction: 100 less the counters (4), the fence and the check of the asset's place. */
 const FINDINGS_PER_TRANSACTION = 93;
 /** What DynamoDB takes. */
-const WRITES_PER_TRANSACTION = 100;
+export const WRITES_PER_TRANSACTION = 100;
 /** Transactions of one ingest under way at once. */
 const PARALLEL_TRANSACTIONS = 2;
 /** How often a change is decided anew because somebody else changed the finding meanwhile. */
@@ -47,13 +54,13 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
     let held = known;
     for (let attempt = 1; ; attempt += 1) {
       const nexts = await decide(held);
-      const decided = held.map((record, place) => ({ held: record, next: nexts[place] ?? null }));
+      const decided = held.map((record, place) => ({ held: record, next: settled(nexts[place]) }));
       const changes = decided.flatMap(({ held: from, next }) => (next ? [{ held: from, next }] : []));
       const marks = decided.flatMap(({ held: from, next }) => markWrites(next ?? from, marked.has(from.id)));
       const writes = () => [
         ...changes.map(({ held: from, next }) => replaceWrite(from, next, () => new StaleFinding())),
         ...marks,
-        ...counters.changeWrites(scope.orgId, scope.place, cellDeltas(changes)),
+        ...counters.changeWrites(scope.orgId, scope.place, findingDeltas(changes)),
         ...scope.guards,
       ];
       // Some bring a mark, or take it with them: two writes.
@@ -78,9 +85,21 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
     marked: ReadonlySet<string>,
   ): Promise<FindingRecord[]> {
     const now: FindingRecord[] = [];
-    for (const half of chunksOf(held, Math.ceil(held.length / 2)))
-      now.push(...(await changeChunk(scope, half, decide, marked)));
+    for (const half of halvesOf(held)) now.push(...(await changeChunk(scope, half, decide, marked)));
     return now;
+  }
+
+  async function createChunk(scope: WriteScope, records: readonly FindingRecord[]): Promise<void> {
+    const items = records.map(findingItem);
+    const deltas = findingDeltas(records.map((next) => ({ held: null, next })));
+    const writes = () => [
+      ...items.map((Item): Write => ({ Put: { Item, ConditionExpression: 'attribute_not_exists(pk)' } })),
+      ...counters.changeWrites(scope.orgId, scope.place, deltas),
+      ...scope.guards,
+    ];
+    if (writes().length <= WRITES_PER_TRANSACTION) return table.transact(writes);
+    // Policies put them into many projects.
+    for (const half of halvesOf(records)) await createChunk(scope, half);
   }
 
   return {
@@ -88,15 +107,7 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
 
     /** New findings; the caller knows that none of them exists. */
     async createAll(scope: WriteScope, records: readonly FindingRecord[]): Promise<void> {
-      await side(chunksOf(records, FINDINGS_PER_TRANSACTION), (chunk) => {
-        const items = chunk.map(findingItem);
-        const deltas = cellDeltas(chunk.map((next) => ({ held: null, next })));
-        return table.transact(() => [
-          ...items.map((Item): Write => ({ Put: { Item, ConditionExpression: 'attribute_not_exists(pk)' } })),
-          ...counters.changeWrites(scope.orgId, scope.place, deltas),
-          ...scope.guards,
-        ]);
-      });
+      await side(chunksOf(records, FINDINGS_PER_TRANSACTION), (chunk) => createChunk(scope, chunk));
     },
 
     /**
@@ -136,6 +147,14 @@ export function createFindingWriteStore(table: Table, counters: CounterStore) {
       }
     },
   };
+}
+
+function settled(next: FindingRecord | null | undefined): FindingRecord | null {
+  return next ? closedAtHome(next) : null;
+}
+
+function halvesOf<T>(records: readonly T[]): T[][] {
+  return chunksOf(records, Math.ceil(records.length / 2));
 }
 
 /** The mark that a finding has, or no longer has, for its scanner's next run. */

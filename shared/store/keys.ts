@@ -1,4 +1,5 @@
 import type { Origin } from '#domain/origin.ts';
+import type { Route } from '#domain/placement.ts';
 import type { Key } from './table.ts';
 
 /** What has members within an organization. */
@@ -176,8 +177,15 @@ export const findingKey = (orgId: string, findingId: string): Key => ({
   sk: 'F',
 });
 export const findingsPartition = (orgId: string): string => `${org(orgId)}#FINDINGS`;
-export const assetFindingsPartition = (orgId: string, assetId: string): string =>
-  `${org(orgId)}#FINDINGS#${assetId}`;
+/** @param route those that policies put elsewhere; null: those in the asset's own project */
+export const assetFindingsPartition = (orgId: string, assetId: string, route: Route | null = null): string =>
+  `${org(orgId)}#FINDINGS#${assetId}${route === null ? '' : `#${route}`}`;
+export const routesPartition = (orgId: string): string => `${org(orgId)}#ROUTES`;
+/** That findings of an asset were put into a project (or its sub-project) by this route. */
+export const routeKey = (orgId: string, projectId: string, assetId: string, route: Route): Key => ({
+  pk: routesPartition(orgId),
+  sk: `${projectId}#${assetId}#${route}`,
+});
 export const cveFindingsPartition = (orgId: string, cveId: string): string => `${org(orgId)}#CVE#${cveId}`;
 /** What a scan of another branch found: belongs to that scan alone. */
 export const branchFindingKey = (orgId: string, scanId: string, findingId: string): Key => ({
@@ -268,6 +276,7 @@ export const singlePartitions = (orgId: string): string[] => [
     'RUNREFS',
     'WAITING',
     'COUNT',
+    'ROUTES',
     'EXPORTS',
     'INTEGRATIONS',
     'INTEGRATIONNAMES',

@@ -2,9 +2,11 @@ import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError, UnknownReference } from '#domain/errors.ts';
+import { readId } from '#domain/ids.ts';
+import type { Placement } from '#domain/placement.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
-import { projectKey, projectNameKey, projectNamesPartition, teamKey } from './keys.ts';
+import { foldName, projectKey, projectNameKey, projectNamesPartition, teamKey } from './keys.ts';
 import type { Table, Write } from './table.ts';
 
 const ProjectRecord = z.object({
@@ -40,6 +42,12 @@ export function createProjectStore(table: Table, counters: CounterStore) {
     return item && ProjectRecord.parse(item);
   }
 
+  async function findByName(orgId: string, parentId: string | null, name: string): Promise<string | null> {
+    if (foldName(name) === '') return null;
+    const item = await table.get(projectNameKey(orgId, parentId, name));
+    return item && ProjectEntry.parse(item).id;
+  }
+
   return {
     get,
 
@@ -53,6 +61,24 @@ export function createProjectStore(table: Table, counters: CounterStore) {
     async getMany(orgId: string, projectIds: readonly string[]): Promise<ProjectRecord[]> {
       const items = await table.batchGet(projectIds.map((id) => projectKey(orgId, id)));
       return items.filter((item) => item !== null).map((item) => ProjectRecord.parse(item));
+    },
+
+    /**
+     * Where a project is, by id (of either family) or name, a sub-project as `project/sub-project`; null where there is
+     * none. One or two requests, and as many for each `/`.
+     */
+    async find(orgId: string, nameOrId: string): Promise<Placement | null> {
+      const id = readId(nameOrId);
+      const byId = id === null ? null : await get(orgId, id);
+      if (byId) return placementIn(byId);
+      const project_id = await findByName(orgId, null, nameOrId);
+      if (project_id !== null) return { project_id, sub_project_id: null };
+      for (const { index } of nameOrId.matchAll(/\//g)) {
+        const parent = await findByName(orgId, null, nameOrId.slice(0, index));
+        const child = parent && (await findByName(orgId, parent, nameOrId.slice(index + 1)));
+        if (child) return { project_id: parent, sub_project_id: child };
+      }
+      return null;
     },
 
     /** Entries under a parent, or the top-level ones; about 100 bytes each, so 10,000 a request. */
@@ -173,6 +199,9 @@ export function createProjectStore(table: Table, counters: CounterStore) {
 
     /** @throws ServiceError cannot_delete while assets or sub-projects remain */
     async delete(orgId: string, held: ProjectRecord, attribution: Attribution): Promise<void> {
+      const removal = await counters.removeProjectWrites(orgId, held.id, hasFindings);
+      // An asset's findings are no reason of their own.
+      if (!removal) throw held.asset_count === 0 ? hasFindings() : hasAssets();
       await table.transact([
         {
           Delete: {
@@ -182,12 +211,12 @@ export function createProjectStore(table: Table, counters: CounterStore) {
             ExpressionAttributeNames: { '#name': 'name' },
             ExpressionAttributeValues: { ':none': 0, ':name': held.name, ':team': held.team_id },
           },
-          otherwise: () => new ServiceError('cannot_delete', 'The project still has assets or sub-projects'),
+          otherwise: hasAssets,
         },
         { Delete: { Key: projectNameKey(orgId, held.parent_id, held.name) } },
         ...(held.parent_id ? [countWrite(orgId, held.parent_id, 'sub_project_count', -1)] : []),
         ...teamCount(orgId, held.team_id, -1),
-        ...counters.removeProjectWrites(orgId, held.id),
+        ...removal,
         auditWrite(orgId, attribution, {
           action: 'project.delete',
           target: { type: 'project', id: held.id },
@@ -196,6 +225,16 @@ export function createProjectStore(table: Table, counters: CounterStore) {
       ]);
     },
   };
+}
+
+const hasAssets = () => new ServiceError('cannot_delete', 'The project still has assets or sub-projects');
+const hasFindings = () =>
+  new ServiceError('cannot_delete', 'The project still has findings that policies put there');
+
+export function placementIn(project: ProjectRecord): Placement {
+  return project.parent_id
+    ? { project_id: project.parent_id, sub_project_id: project.id }
+    : { project_id: project.id, sub_project_id: null };
 }
 
 /** Moves a count on a project; the project must exist. */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
+import type { Route } from '#domain/placement.ts';
 import { type AssetStore, assetRemovalWrites, countedPlace } from './assets.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
@@ -13,6 +14,7 @@ import {
   deletedRunsKey,
   deletionKey,
   reevaluationKey,
+  routesPartition,
   runRefKey,
   runsPartition,
   scanKey,
@@ -22,7 +24,7 @@ import { listManifests } from './manifests.ts';
 import { originPartitions } from './organization-purge.ts';
 import { createPurging, type KeepGoing, keyOf } from './purging.ts';
 import type { ScanRecord } from './scans.ts';
-import type { Table } from './table.ts';
+import type { Key, Table } from './table.ts';
 
 /** How often a deletion is tried again because findings of the asset were being written. */
 const ATTEMPTS = 8;
@@ -66,6 +68,19 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
       id: z.string().parse(item.sk),
       running: item.status === 'running' || item.status === 'queued',
     }));
+  }
+
+  /** Where policies have put findings of an asset. */
+  async function listRoutes(orgId: string, assetId: string): Promise<{ key: Key; route: Route }[]> {
+    const items = await table.queryAll({
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': routesPartition(orgId) },
+      ConsistentRead: true,
+    });
+    return items
+      .map((item) => ({ key: keyOf(item), told: String(item.sk).split('#') }))
+      .filter(({ told }) => told[1] === assetId)
+      .map(({ key, told }) => ({ key, route: told[2] ?? '' }));
   }
 
   /** One look finds nothing, and so must another one a while later: real indexes lag behind the table. */
@@ -132,13 +147,12 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
       keepGoing: KeepGoing,
       purgeReports: (scanId: string) => Promise<boolean>,
     ): Promise<DeletionProgress> {
-      const findings = await purging.eachIndexed(
-        'gsi2',
-        assetFindingsPartition(orgId, assetId),
-        keepGoing,
-        (keys) => suppressionEndsOf(table, keys),
-      );
-      if (!findings) return 'more';
+      const routes = await listRoutes(orgId, assetId);
+      for (const route of [null, ...new Set(routes.map((one) => one.route))]) {
+        const partition = assetFindingsPartition(orgId, assetId, route);
+        const ends = (keys: readonly Key[]) => suppressionEndsOf(table, keys);
+        if (!(await purging.eachIndexed('gsi2', partition, keepGoing, ends))) return 'more';
+      }
       const own = await listOwnScans(orgId, assetId);
       for (const { id, running } of own) {
         if (running) continue;
@@ -150,8 +164,10 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
       await table.deleteAll((await listManifests(table, orgId, assetId)).map(({ item }) => keyOf(item)));
       if (own.some(({ running }) => running)) return 'later';
       const confirmed = await confirmEmpty(orgId, `asset#${assetId}`, now);
-      if (confirmed === 'done') await forgetDeletingAsset(table, orgId, assetId);
-      return confirmed;
+      if (confirmed !== 'done') return confirmed;
+      await table.deleteAll(routes.map(({ key }) => key));
+      await forgetDeletingAsset(table, orgId, assetId);
+      return 'done';
     },
 
     /** Takes a scan that has ended away from now on. @throws ServiceError conflict, not_found */

@@ -1,6 +1,8 @@
-import { addCounts, type CellCounts } from '#domain/cells.ts';
-import { type AssetStore, countedPlace } from './assets.ts';
-import type { CountedPlace, CounterStore } from './counters.ts';
+import { addCounts, type CellCounts, totalOf } from '#domain/cells.ts';
+import { type Placement, placementOf, projectsOf, type Route } from '#domain/placement.ts';
+import type { AssetEntry, AssetStore } from './assets.ts';
+import type { AssetCounts, CounterStore } from './counters.ts';
+import { placedAt } from './finding-pages.ts';
 import { findingsPartition } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
@@ -8,6 +10,8 @@ import type { Item, Table } from './table.ts';
 export interface CounterDifference {
   readonly of: 'organization' | 'project' | 'asset';
   readonly id: string;
+  /** Of an asset: what it counts there, where policies put findings. */
+  readonly route?: Route;
   /** What has to be added to the counter to make it right. */
   readonly missing: CellCounts;
 }
@@ -24,9 +28,9 @@ export interface Recount {
  * difference can be a write that came in between: look twice.
  */
 export function createRecounting(table: Table, assets: AssetStore, counters: CounterStore) {
-  /** Findings of each asset by cell; 1 MB of keys a request. */
-  async function countByAsset(orgId: string): Promise<Map<string, Map<string, number>>> {
-    const byAsset = new Map<string, Map<string, number>>();
+  /** Findings of each asset by place and cell; 1 MB of keys a request. */
+  async function countByAsset(orgId: string): Promise<Map<string, Parts>> {
+    const byAsset = new Map<string, Parts>();
     let next: Item | undefined;
     do {
       const page = await table.queryPage({
@@ -37,10 +41,11 @@ export function createRecounting(table: Table, assets: AssetStore, counters: Cou
         ExclusiveStartKey: next,
       });
       for (const { gsi1sk } of page.items) {
-        const [cell = '', , , assetId = ''] = String(gsi1sk).split('#');
-        const counts = byAsset.get(assetId) ?? new Map<string, number>();
+        const { cell, assetId, route } = placedAt(String(gsi1sk));
+        const parts = byAsset.get(assetId) ?? new Map();
+        const counts = parts.get(route) ?? new Map<string, number>();
         counts.set(cell, (counts.get(cell) ?? 0) + 1);
-        byAsset.set(assetId, counts);
+        byAsset.set(assetId, parts.set(route, counts));
       }
       next = page.next;
     } while (next);
@@ -50,25 +55,33 @@ export function createRecounting(table: Table, assets: AssetStore, counters: Cou
   return {
     async recount(orgId: string): Promise<Recount> {
       const [counted, entries] = await Promise.all([countByAsset(orgId), assets.listEntries(orgId)]);
-      const own = entries.map((entry) => ({ entry, counts: counted.get(entry.id) ?? new Map() }));
-      const projectIds = [...new Set(entries.flatMap(projectsOf))];
+      const parts = entries.flatMap((entry) => partsOf(entry, counted.get(entry.id) ?? new Map()));
+      const projectIds = [...new Set([...entries, ...parts.map(({ place }) => place)].flatMap(projectsOf))];
       const [organization, projects, held] = await Promise.all([
         counters.readOrganization(orgId),
         counters.readProjects(orgId, projectIds),
-        counters.readAssets(
+        counters.readAssetParts(
           orgId,
           entries.map(({ id }) => id),
         ),
       ]);
-      const ofProject = (id: string) =>
-        addCounts(...own.filter(({ entry }) => projectsOf(entry).includes(id)).map(({ counts }) => counts));
+      const byAsset = Map.groupBy(parts, ({ assetId }) => assetId);
+      const sumOf = (chosen: (part: Part) => boolean) =>
+        addCounts(...parts.filter(chosen).map(({ counts }) => counts));
       const differences = [
-        differenceOf('organization', orgId, addCounts(...own.map(({ counts }) => counts)), organization),
-        ...projectIds.map((id, index) => differenceOf('project', id, ofProject(id), projects[index])),
-        ...own.map(({ entry, counts }, index) => differenceOf('asset', entry.id, counts, held[index])),
+        differenceOf('organization', orgId, sumOf(everywhere), organization),
+        ...projectIds.map((id, index) =>
+          differenceOf(
+            'project',
+            id,
+            sumOf(({ place }) => projectsOf(place).includes(id)),
+            projects[index],
+          ),
+        ),
+        ...entries.flatMap(({ id }, index) => assetDifferences(id, byAsset.get(id) ?? [], held[index])),
       ];
       return {
-        findings: own.reduce((sum, { counts }) => sum + addUp(counts), 0),
+        findings: parts.reduce((sum, { counts }) => sum + totalOf(counts), 0),
         counters: differences.length,
         differences: differences.filter(({ missing }) => missing.size > 0),
       };
@@ -76,15 +89,44 @@ export function createRecounting(table: Table, assets: AssetStore, counters: Cou
 
     /** Adds what is missing to each counter. */
     async mend(orgId: string, differences: readonly CounterDifference[]): Promise<void> {
-      for (const { of, id, missing } of differences)
-        await table.transact(counters.mendWrites(orgId, of, id, missing));
+      for (const { of, id, route, missing } of differences)
+        await table.transact(counters.mendWrites(orgId, of, id, missing, route));
     },
   };
 }
 
-function projectsOf(entry: Parameters<typeof countedPlace>[0]): string[] {
-  const { projectId, subProjectId }: CountedPlace = countedPlace(entry);
-  return [projectId, subProjectId].filter((id) => id !== null);
+/** Findings of an asset by where policies put them (null: in its own project) and cell. */
+type Parts = Map<Route | null, Map<string, number>>;
+
+interface Part {
+  readonly assetId: string;
+  readonly route: Route | null;
+  readonly place: Placement;
+  readonly counts: CellCounts;
+}
+
+function partsOf(entry: AssetEntry, parts: Parts): Part[] {
+  return Array.from(parts, ([route, counts]) => ({
+    assetId: entry.id,
+    route,
+    place: route === null ? entry : placementOf(route),
+    counts,
+  }));
+}
+
+const everywhere = () => true;
+
+/** An asset's counter tells of all its findings, and of those elsewhere by place. */
+function assetDifferences(id: string, parts: readonly Part[], held: AssetCounts | undefined) {
+  const routes = [...parts.map(({ route }) => route), ...(held?.routed.keys() ?? [])];
+  const ofRoute = (route: Route) =>
+    addCounts(...parts.filter((part) => part.route === route).map(({ counts }) => counts));
+  return [
+    differenceOf('asset', id, addCounts(...parts.map(({ counts }) => counts)), held?.all),
+    ...[...new Set(routes)]
+      .filter((route) => route !== null)
+      .map((route) => ({ ...differenceOf('asset', id, ofRoute(route), held?.routed.get(route)), route })),
+  ];
 }
 
 function differenceOf(
@@ -100,8 +142,4 @@ function differenceOf(
     if (by !== 0) missing.set(cell, by);
   }
   return { of, id, missing };
-}
-
-function addUp(counts: CellCounts): number {
-  return [...counts.values()].reduce((sum, count) => sum + count, 0);
 }

@@ -76,6 +76,7 @@ export function sampleFinding(
     suppression: null,
     priority: null,
     owner: null,
+    routed_to: null,
     policy_results: [],
     ...change,
   };

@@ -11,6 +11,7 @@ import { toLines } from '#shared/ingest/report-source.ts';
 import { parseSarif } from '#shared/reports/sarif.ts';
 import type { AssetRecord } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { ofAsset } from '#store/finding-order.ts';
 import { createTriageStore } from '#store/finding-triage.ts';
 import { createImportStore } from '#store/imports.ts';
 import { createOrganizationPurge } from '#store/organization-purge.ts';
@@ -95,7 +96,13 @@ const byOrigin = async () =>
 
 /** A person resolves a finding of CodeQL's that is still reported: it gets a mark. */
 async function resolveOne(): Promise<void> {
-  const { ids } = await stores.findings.listIds(org.orgId, { assetIds: [asset.id] }, 'created_at', 0, 100);
+  const { ids } = await stores.findings.listIds(
+    org.orgId,
+    { places: [ofAsset(asset.id)] },
+    'created_at',
+    0,
+    100,
+  );
   const record = (await stores.findings.getMany(org.orgId, ids)).find(({ tool }) => tool === 'CodeQL');
   if (!record) throw new Error('CodeQL found nothing');
   await createTriageStore(table, counters).changeTogether(

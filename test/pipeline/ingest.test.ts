@@ -7,6 +7,7 @@ import { ingestDependenciesOf } from '#shared/ingest/dependencies.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
 import type { AssetRecord } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { ofAsset } from '#store/finding-order.ts';
 import { createProjectStore } from '#store/projects.ts';
 import type { RunRef } from '#store/runs.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
@@ -115,7 +116,7 @@ async function freshAsset(change: Partial<AssetRecord> = {}): Promise<void> {
 }
 
 const statuses = async () => {
-  const { ids } = await findings.listIds(org.orgId, { assetIds: [asset.id] }, 'created_at', 0, 1000);
+  const { ids } = await findings.listIds(org.orgId, { places: [ofAsset(asset.id)] }, 'created_at', 0, 1000);
   const records = await findings.getMany(org.orgId, ids);
   return Object.fromEntries(records.map((record) => [record.location.path, record.status]));
 };

@@ -3,8 +3,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { findings as contract } from '#contract/operations/findings.ts';
 import { imports } from '#contract/operations/imports.ts';
 import { policies } from '#contract/operations/policies.ts';
+import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { FINDING_STATUSES, type FindingStatus, type Severity } from '#domain/vocabulary.ts';
+import type { PolicyKind } from '#shared/policy/kinds.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { reevaluationKey } from '#store/keys.ts';
@@ -33,6 +35,14 @@ const TRIAGE: readonly { readonly rules: string; readonly decides: Partial<Recor
     },
     { rules: 'decision := "accept"', decides: { critical: 'triaged', medium: 'triaged', low: 'triaged' } },
   ];
+
+/** Places by turns in a project, in its sub-project, and in none; beside the policy that gives priorities. */
+const PROJECT = TRIAGE.length + 1;
+const ROUTES = `at := to_number(substring(input.finding.location.path, 1, -1))
+
+project := "shop" if at % 3 == 0
+
+project := "Shop/web" if at % 3 == 1`;
 
 type Step =
   | { readonly kind: 'import'; readonly report: ReadonlyMap<number, Level> }
@@ -63,7 +73,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('toggle' as const), policy: fc.nat({ max: TRIAGE.length }) }),
+    arbitrary: fc.record({ kind: fc.constant('toggle' as const), policy: fc.nat({ max: PROJECT }) }),
   },
   {
     weight: 1,
@@ -83,6 +93,16 @@ class Model {
   readonly findings = new Map<number, Held>();
   readonly active = new Set<number>();
   priority = 0;
+
+  /** Where the policy of projects puts a place: what is closed is in no project, as the asset is. */
+  project(at: number, held: Held): string | null {
+    const open = held.reported
+      ? held.status !== 'resolved'
+      : !['resolved', 'suppressed'].includes(held.status);
+    if (!this.active.has(PROJECT) || !open) return null;
+    if (at % 3 === 2) return null;
+    return at % 3 === 0 ? 'Shop' : 'Shop/Web';
+  }
 
   shownStatus({ severity, status, byPerson }: Held): FindingStatus {
     if (byPerson || status === 'resolved') return status;
@@ -143,13 +163,26 @@ async function open() {
   for (const [nth, { rules }] of TRIAGE.entries())
     ids.push(await create(org, 'triage', rules, `triage ${nth}`));
   ids.push(await create(org, 'priority', 'priority := 0', 'priority'));
-  return { org, asset: toOpaque('asset', asset.id), ids, priority: ids[TRIAGE.length] ?? '' };
+  ids.push(await create(org, 'project', ROUTES, 'project'));
+  const shop = await org.client.call(projects.operations.createProject, { body: { name: 'Shop' } });
+  const web = await org.client.call(projects.operations.createSubProject, {
+    params: { project_id: shop.id },
+    body: { name: 'Web' },
+  });
+  return {
+    org,
+    asset: toOpaque('asset', asset.id),
+    ids,
+    priority: ids[TRIAGE.length] ?? '',
+    shop: shop.id,
+    web: web.id,
+  };
 }
 type Scene = Awaited<ReturnType<typeof open>>;
 
 const regoOf = (kind: string, rules: string) => `package svc.${kind}\n\nimport rego.v1\n\n${rules}\n`;
 
-async function create(org: TestOrganization, kind: 'triage' | 'priority', rules: string, name: string) {
+async function create(org: TestOrganization, kind: PolicyKind, rules: string, name: string) {
   const body = { name, kind, rego: regoOf(kind, rules) };
   return (await org.client.call(policies.operations.createPolicy, { body })).id;
 }
@@ -222,10 +255,40 @@ async function expectAsModelled(scene: Scene, model: Model): Promise<void> {
     expect(priority).toBe(wanted);
     expect(policy_results).toHaveLength(model.active.size);
   }
+  await expectProjects(scene, model, shown);
   const table = testTable();
   const counters = createCounterStore(table, 1);
   const recounting = createRecounting(table, createAssetStore(table, counters), counters);
   expect((await recounting.recount(scene.org.orgId)).differences).toEqual([]);
+}
+
+/** Each finding says where it is, the lists of projects agree, and so do their counts. */
+async function expectProjects(
+  { org, shop, web }: Scene,
+  model: Model,
+  shown: Awaited<ReturnType<typeof listAll>>,
+): Promise<void> {
+  const wanted = new Map([...model.findings].map(([at, held]) => [at, model.project(at, held)]));
+  const placed = (one: (typeof shown)[number]) =>
+    one.project_id && `${one.project_id}${one.sub_project_id ? `/${one.sub_project_id}` : ''}`;
+  const ids = { Shop: shop, 'Shop/Web': `${shop}/${web}` } as Record<string, string>;
+  expect(new Map(shown.map((one) => [placeOf(one), placed(one)]))).toEqual(
+    new Map([...wanted].map(([at, name]) => [at, name && ids[name]])),
+  );
+  const inside = (...names: string[]) =>
+    [...wanted].filter(([, name]) => name !== null && names.includes(name)).map(([at]) => at);
+  for (const [query, places] of [
+    [{ project_id: shop }, inside('Shop', 'Shop/Web')],
+    [{ sub_project_id: web }, inside('Shop/Web')],
+  ] as const) {
+    const { data, pagination } = await org.client.call(contract.operations.listFindings, {
+      query: { ...query, per_page: 100 },
+    });
+    expect(data.map(placeOf).sort()).toEqual(places.toSorted());
+    expect(pagination.total).toBe(places.length);
+    const summary = await org.client.call(contract.operations.getFindingSummary, { query });
+    expect(summary.total).toBe(places.length);
+  }
 }
 
 describe('histories with policies', () => {
@@ -247,7 +310,7 @@ describe('histories with policies', () => {
   });
 
   it('also where policies change while reports come in', async () => {
-    const toggles = fc.array(fc.nat({ max: TRIAGE.length }), { minLength: 2, maxLength: 6 });
+    const toggles = fc.array(fc.nat({ max: PROJECT }), { minLength: 2, maxLength: 6 });
     const reports = fc.array(
       step.filter((one) => one.kind === 'import'),
       { minLength: 1, maxLength: 4 },

@@ -7,10 +7,12 @@ import { ACCESS_PATTERNS, type AccessPatternName } from '#store/access-patterns.
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createCredentialStore } from '#store/credentials.ts';
+import { ofAsset } from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
 import { createJudgedOrganizationStore } from '#store/judged-organizations.ts';
+import { routeKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
@@ -146,6 +148,7 @@ beforeAll(async () => {
   await stores.runs.enqueue(orgId, await stores.runs.listAll(orgId, ids.scan));
   finding = sampleFinding(orgId, asset.id, { cve_id: CVE });
   await stores.writes.createAll({ orgId, place: countedPlace(asset), guards: [] }, [finding]);
+  await table.transact([{ Put: { Item: routeKey(orgId, ids.project, asset.id, ids.project) } }]);
   await stores.writes.writeBranchFindings(orgId, ids.scan, [finding], Date.now());
   const manifest = buildManifest([
     { id: finding.id, severity: 'high', digest: 'aabbccddeeff', createdAt: Date.now() },
@@ -296,8 +299,12 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
     expected: () => ({ ids: [finding.id], total: 1 }),
   },
   findingsOfAsset: {
-    ask: () => stores.findings.listIds(org.orgId, { assetIds: [asset.id] }, '-created_at', 0, 20),
+    ask: () => stores.findings.listIds(org.orgId, { places: [ofAsset(asset.id)] }, '-created_at', 0, 20),
     expected: () => ({ ids: [finding.id], total: 1 }),
+  },
+  assetsRoutedInto: {
+    ask: () => stores.assets.listRoutedInto(org.orgId, ids.project),
+    expected: () => [{ assetId: asset.id, route: ids.project }],
   },
   findingsOfCve: {
     ask: () => stores.findings.listIds(org.orgId, { cveId: CVE }, '-severity', 0, 20),
@@ -374,7 +381,9 @@ describe('access patterns', () => {
     expect(await stores.policies.list(other.orgId)).toEqual([]);
     expect(await stores.policyRuns.list(other.orgId, policy.id, Date.now())).toEqual([]);
     expect(await stores.runs.findByRunId(other.orgId, ids.run)).toBeNull();
-    expect(await stores.findings.listIds(other.orgId, { assetIds: [asset.id] }, '-severity', 0, 20)).toEqual({
+    expect(
+      await stores.findings.listIds(other.orgId, { places: [ofAsset(asset.id)] }, '-severity', 0, 20),
+    ).toEqual({
       ids: [],
       total: 0,
     });

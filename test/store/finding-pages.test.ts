@@ -3,7 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { FINDING_STATUSES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import { decodeCursor, encodeCursor, type FindingFilter, type FindingSort } from '#store/finding-order.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  type FindingFilter,
+  type FindingSort,
+  ofAsset,
+} from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
@@ -65,7 +71,7 @@ describe('pages of the findings of many assets', () => {
       await writes.createAll({ orgId, place: countedPlace(one), guards: [] }, own);
     }
   });
-  const filter = { assetIds: many.map(({ id }) => id) };
+  const filter = { places: many.map(({ id }) => ofAsset(id)) };
 
   it.each(['severity', '-severity', 'created_at', '-created_at'] as const)(
     'hold every finding once, in order, by number and by cursor: by %s',
@@ -111,20 +117,26 @@ describe('a severity of more cells than are merged at once', () => {
     await writes.createAll({ orgId: own, place: countedPlace(place), guards: [] }, every);
   });
 
-  it.each([{}, { assetIds: [place.id] }, { severity: ['high' as const] }])('is whole: %j', async (filter) => {
-    for (const sort of ['severity', '-severity', 'created_at', '-created_at'] as const) {
-      const window = { skip: 0, take: 100, after: null };
-      const { records, total } = await findings.listPage(own, filter, sort, window);
-      expect([records.length, total]).toEqual([28, 28]);
-    }
-  });
+  it.each([{}, { places: [ofAsset(place.id)] }, { severity: ['high' as const] }])(
+    'is whole: %j',
+    async (filter) => {
+      for (const sort of ['severity', '-severity', 'created_at', '-created_at'] as const) {
+        const window = { skip: 0, take: 100, after: null };
+        const { records, total } = await findings.listPage(own, filter, sort, window);
+        expect([records.length, total]).toEqual([28, 28]);
+      }
+    },
+  );
 });
 
 describe('pages of findings', () => {
   it.each(['severity', '-severity', 'created_at', '-created_at'] as const)(
     'go on by cursor as they do by number: by %s',
     async (sort) => {
-      for (const filter of [{ assetIds: [asset.id] }, { assetIds: [asset.id], cveId: 'CVE-2026-1234' }])
+      for (const filter of [
+        { places: [ofAsset(asset.id)] },
+        { places: [ofAsset(asset.id)], cveId: 'CVE-2026-1234' },
+      ])
         expect(await walkByCursor(filter, sort, 31)).toEqual(
           (await walk(filter, sort, 31)).seen.map(({ id }) => id),
         );
@@ -133,7 +145,7 @@ describe('pages of findings', () => {
 
   const filters: [string, FindingFilter, (record: (typeof all)[number]) => boolean][] = [
     ['all', {}, () => true],
-    ['of an asset', { assetIds: [asset.id] }, ({ asset_id }) => asset_id === asset.id],
+    ['of an asset', { places: [ofAsset(asset.id)] }, ({ asset_id }) => asset_id === asset.id],
     [
       'of two severities',
       { severity: ['critical', 'low'] },
