@@ -6,6 +6,7 @@ import { readConfig } from '#shared/config.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createGroupMemberStore } from '#store/group-members.ts';
+import { createPolicyStore } from '#store/policies.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createTable } from '#store/table.ts';
 import { projectOperations } from './operations.ts';
@@ -17,6 +18,7 @@ const counters = createCounterStore(table, config.COUNTER_LANES);
 export const handler = createHandler(projects, projectOperations, {
   projects: createProjectStore(table, counters),
   assets: createAssetStore(table, counters),
+  policies: createPolicyStore(table),
   counters,
   groups: createGroupMemberStore(table),
   clock: systemClock,

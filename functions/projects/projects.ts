@@ -6,12 +6,14 @@ import type { OrgCaller } from '#http/caller.ts';
 import type { AssetStore } from '#store/assets.ts';
 import type { CounterStore } from '#store/counters.ts';
 import type { GroupMemberStore } from '#store/group-members.ts';
+import type { PolicyStore } from '#store/policies.ts';
 import type { ProjectEntry, ProjectRecord, ProjectStore } from '#store/projects.ts';
 
 /** What the operations on projects mean, whichever family asks: ids are UUIDs here. */
 export interface ProjectDependencies {
   readonly projects: ProjectStore;
   readonly assets: AssetStore;
+  readonly policies: Pick<PolicyStore, 'listActive'>;
   readonly counters: CounterStore;
   readonly groups: GroupMemberStore;
   readonly clock: Clock;
@@ -43,12 +45,14 @@ type UpdateInput = Request & {
 
 export const NO_FINDINGS: CellCounts = new Map<string, number>();
 
-export function addProject(
+export async function addProject(
   input: CreateInput,
   parent: ProjectRecord | null,
-  { projects, clock, ids }: ProjectDependencies,
+  { projects, policies, clock, ids }: ProjectDependencies,
 ): Promise<ProjectRecord> {
   const { caller, body } = input;
+  // It may be the one that a policy names.
+  const judge = (await policies.listActive(caller.orgId)).some(({ kind }) => kind === 'project');
   return projects.create(
     caller.orgId,
     {
@@ -59,6 +63,7 @@ export function addProject(
       parent,
     },
     attributionOf(input, clock),
+    { judge },
   );
 }
 
@@ -84,11 +89,16 @@ export async function readProject(
 
 export async function changeProject(
   input: UpdateInput,
-  { projects, counters, clock }: ProjectDependencies,
+  { projects, policies, counters, clock }: ProjectDependencies,
 ): Promise<ProjectRow> {
   const { caller, params, body } = input;
-  const held = await projects.require(caller.orgId, params.project_id);
-  const record = await projects.update(caller.orgId, held, body, attributionOf(input, clock));
+  const [held, active] = await Promise.all([
+    projects.require(caller.orgId, params.project_id),
+    policies.listActive(caller.orgId),
+  ]);
+  // Policies see it.
+  const judge = active.length > 0;
+  const record = await projects.update(caller.orgId, held, body, attributionOf(input, clock), { judge });
   const [counts = NO_FINDINGS] = await counters.readProjects(caller.orgId, [record.id]);
   return { record, counts };
 }

@@ -7,6 +7,7 @@ import type { Placement } from '#domain/placement.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
 import { foldName, projectKey, projectNameKey, projectNamesPartition, teamKey } from './keys.ts';
+import { reevaluationWrite } from './reevaluations.ts';
 import type { Table, Write } from './table.ts';
 
 const ProjectRecord = z.object({
@@ -32,6 +33,11 @@ const ProjectEntry = z.object({
   created_at: z.string(),
 });
 export type ProjectEntry = z.infer<typeof ProjectEntry>;
+
+interface Consequences {
+  /** Whether findings are to be judged anew: by policies that see projects, or name them. The sweep takes it up. */
+  readonly judge?: boolean;
+}
 
 export type ProjectStore = ReturnType<typeof createProjectStore>;
 
@@ -105,6 +111,7 @@ export function createProjectStore(table: Table, counters: CounterStore) {
         parent: ProjectRecord | null;
       },
       attribution: Attribution,
+      { judge = false }: Consequences = {},
     ): Promise<ProjectRecord> {
       const now = timestamp(attribution.at);
       const { parent, ...own } = project;
@@ -128,6 +135,7 @@ export function createProjectStore(table: Table, counters: CounterStore) {
         },
         ...(parent ? [countWrite(orgId, parent.id, 'sub_project_count', 1)] : []),
         ...teamCount(orgId, record.team_id, 1),
+        ...(judge ? [reevaluationWrite({ orgId, assetId: null }, attribution.at)] : []),
         auditWrite(orgId, attribution, {
           action: 'project.create',
           target: { type: 'project', id: record.id },
@@ -152,6 +160,7 @@ export function createProjectStore(table: Table, counters: CounterStore) {
         team_id?: string | null | undefined;
       },
       attribution: Attribution,
+      { judge = false }: Consequences = {},
     ): Promise<ProjectRecord> {
       const next: ProjectRecord = {
         ...held,
@@ -186,6 +195,7 @@ export function createProjectStore(table: Table, counters: CounterStore) {
         ...(changed.includes('team_id')
           ? [...teamCount(orgId, held.team_id, -1), ...teamCount(orgId, next.team_id, 1)]
           : []),
+        ...(judge ? [reevaluationWrite({ orgId, assetId: null }, attribution.at)] : []),
         auditWrite(orgId, attribution, {
           action: 'project.update',
           target: { type: 'project', id: held.id },

@@ -9,7 +9,7 @@ import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque } from '#domain/ids.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import { findingsPartition } from '#store/keys.ts';
+import { findingsPartition, reevaluationKey } from '#store/keys.ts';
 import { createRecounting } from '#store/recount.ts';
 import { freshAsset, importReport } from '#test/harness/importing.ts';
 import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
@@ -182,6 +182,21 @@ describe('a policy of projects', () => {
       errors: 3,
       error: { code: 'policy_evaluation_error', message: expect.stringContaining('must name a project') },
     });
+  });
+
+  it('is asked again where a project is made or renamed, and no policy where there is none', async () => {
+    const pending = () => testTable().get(reevaluationKey(org.orgId, null));
+    const early = await makeProject('Early');
+    expect(await pending()).toBeNull();
+    await activate('project := "Late"');
+    await soon(async () => expect(await pending()).toBeNull());
+    await makeProject('Late');
+    expect(await pending()).toMatchObject({ wanted: 1 });
+    await org.client.call(projects.operations.updateProject, {
+      params: { project_id: early },
+      body: { name: 'Earliest' },
+    });
+    expect(await pending()).toMatchObject({ wanted: 2 });
   });
 
   it('keeps its project from being deleted while it puts findings there', async () => {
