@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
 import { policies } from '#contract/operations/policies.ts';
+import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { seedFindings } from '#test/harness/findings.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
@@ -22,6 +23,7 @@ beforeAll(async () => {
       location: { path: 'services/payments/test/db.py', start_line: 3, end_line: 3 },
     },
   ]);
+  await org.client.call(projects.operations.createProject, { body: { name: 'Payments' } });
   findingId = toOpaque('finding', records[0]?.id ?? '');
 });
 
