@@ -2,14 +2,9 @@ import { timestamp } from '#domain/clock.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
 import { findNamedProjects, namesNone } from '#shared/judging/named-projects.ts';
 import { countDecision, decisionOf, documentOf, problemOf, reasonsOf } from '#shared/policy/decision.ts';
+import type { PolicySource } from '#shared/policy/kinds.ts';
 import { type PolicyError, policyError } from '#shared/policy/problem.ts';
-import type {
-  Engine,
-  PolicySource,
-  PolicyTest,
-  PrintedLine,
-  ReactorEvaluation,
-} from '#shared/policy/reactor.ts';
+import type { Engine, PolicyTest, PrintedLine, ReactorEvaluation } from '#shared/policy/reactor.ts';
 import type { PolicyRunRecord } from '#store/policy-runs.ts';
 import { readKind, refusal } from './check-source.ts';
 import type { PolicyDependencies } from './dependencies.ts';

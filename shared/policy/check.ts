@@ -2,9 +2,9 @@ import { problemOf } from './decision.ts';
 import { divergesInWasm } from './divergent-builtins.ts';
 import { externalBuiltins } from './external-builtins.ts';
 import { HOSTED_BUILTINS } from './hosted-builtins.ts';
-import type { PolicyKind } from './kinds.ts';
+import type { PolicyKind, PolicySource } from './kinds.ts';
 import { type PolicyError, type PolicyWarning, policyWarning } from './problem.ts';
-import type { Engine, PolicyCheck, PolicySource, ReactorLimits } from './reactor.ts';
+import type { Engine, PolicyCheck, ReactorLimits } from './reactor.ts';
 
 /** What is stored with a version of a policy, and what evaluations take. */
 export interface CompiledPolicy extends PolicySource {

@@ -2,6 +2,11 @@
 export const POLICY_KINDS = ['triage', 'priority', 'ownership', 'project', 'pr_scan'] as const;
 export type PolicyKind = (typeof POLICY_KINDS)[number];
 
+export interface PolicySource {
+  readonly kind: PolicyKind;
+  readonly rego: string;
+}
+
 export function packageOf(kind: PolicyKind): string {
   return `svc.${kind}`;
 }

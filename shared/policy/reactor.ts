@@ -3,7 +3,7 @@ import { DECISION_OF } from './decision.ts';
 import { WorkerFailure } from './expendable-worker.ts';
 import type { PolicyFiles } from './files.ts';
 import { inputJson, NO_JSON } from './input-json.ts';
-import { type PolicyKind, packageOf } from './kinds.ts';
+import { type PolicySource, packageOf } from './kinds.ts';
 import { loadReactor } from './load-reactor.ts';
 import {
   type PolicyError,
@@ -55,11 +55,6 @@ export interface PolicyCheck {
   readonly sets: readonly string[];
   /** Whether the document depends on the order of sets and objects in any other way. */
   readonly orderSensitive: boolean;
-}
-
-export interface PolicySource {
-  readonly kind: PolicyKind;
-  readonly rego: string;
 }
 
 export interface PolicyTest {

@@ -1,5 +1,5 @@
+import type { PolicySource } from './kinds.ts';
 import { type PolicyError, policyError } from './problem.ts';
-import type { PolicySource } from './reactor.ts';
 
 /** Longer sources are refused before they are parsed: a hundred times what policies are. */
 const MAX_CHARACTERS = 100_000;

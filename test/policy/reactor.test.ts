@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { policyFiles } from '#shared/policy/files.ts';
-import { createReactor, type PolicySource } from '#shared/policy/reactor.ts';
+import type { PolicySource } from '#shared/policy/kinds.ts';
+import { createReactor } from '#shared/policy/reactor.ts';
 import { sampleInput, startEngine } from './engine.ts';
 
 const engine = startEngine();
