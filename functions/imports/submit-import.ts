@@ -94,6 +94,8 @@ async function completeUnchanged(
   // Another branch has no manifest; what is incomplete confirms nothing, and its scan has to say so.
   if (!made.isDefault || prepared.some(({ report }) => report.incomplete !== null)) return null;
   const { orgId, assetId } = made.ref;
+  // What is still to be taken in comes first, and may change what this one would confirm.
+  if ((await imports.listWaiting(orgId, assetId)).length > 0) return null;
   const compared = await Promise.all(
     prepared.flatMap(({ report: { scanner }, sets }) =>
       sets.map(async ({ origin, counts, digest }) => {
@@ -147,6 +149,7 @@ function idempotencyOf(
     report.scanner,
     sets.map(({ origin, digest }) => [origin, digest]),
     report.incomplete,
+    report.unread ?? [],
   ]);
   const request = createHash('sha256').update(JSON.stringify(['import', assetId, branch, reports]));
   return { key: idempotencyKey, request: request.digest('hex') };

@@ -4,6 +4,8 @@ import { readConfig } from '#shared/config.ts';
 import { ingestDependencies } from '#shared/ingest/dependencies.ts';
 import { createQueue } from '#shared/queue.ts';
 import { handleBatch } from '#shared/sqs-batch.ts';
+import { createImportStore } from '#store/imports.ts';
+import { createTable } from '#store/table.ts';
 import { ingestImport } from './ingest-import.ts';
 
 const config = readConfig([
@@ -17,6 +19,7 @@ const config = readConfig([
 ]);
 const dependencies = {
   ...ingestDependencies(config),
+  imports: createImportStore(createTable(config.TABLE_NAME)),
   importRequests: createQueue<ImportRequested>(config.IMPORT_QUEUE_URL),
   scanRequests: createQueue(config.SCAN_QUEUE_URL),
   dispatchRequests: createQueue(config.DISPATCH_QUEUE_URL),

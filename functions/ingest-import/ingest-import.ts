@@ -4,32 +4,43 @@ import type { IngestDependencies } from '#shared/ingest/context.ts';
 import { ManifestBusy } from '#shared/ingest/context.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
 import type { DelayedQueue } from '#shared/queue.ts';
+import type { ImportStore } from '#store/imports.ts';
 
 export interface IngestImportDependencies extends IngestDependencies, FinishRunDependencies {
+  readonly imports: Pick<ImportStore, 'listWaiting'>;
   readonly importRequests: DelayedQueue<ImportRequested>;
 }
 
-/** Another run of the same asset and scanner is at work: this import comes again after so many seconds. */
+/** Another run of the same asset is at work: this import comes again after so many seconds. */
 const TURN_SECONDS = 1;
 
 /**
  * Ingests the reports of an import, one scanner after the other, and ends its run and scan. Safe to
- * repeat. Imports wait their turn: where another run holds the manifest, the message goes to the end of
- * the queue.
+ * repeat. Imports of an asset wait for those that were accepted before, so that the last one has the last word; and
+ * where another run holds the manifest.
  */
 export async function ingestImport(
   message: ImportRequested,
   dependencies: IngestImportDependencies,
 ): Promise<void> {
   const { org_id, scan_id, asset_id } = message;
+  const { imports, importRequests } = dependencies;
+  const waiting = await imports.listWaiting(org_id, asset_id);
+  // One that is not among them has ended, and nothing is done again.
+  if (waiting.findIndex((one) => one.scan_id === scan_id) > 0) {
+    await importRequests.send(message, TURN_SECONDS);
+    return;
+  }
   const run = await dependencies.runs.get(org_id, scan_id, asset_id);
   try {
     for (const scanner of run?.scanners ?? [])
       await ingestReport({ ...message, scanner, format: 'findings' }, dependencies);
   } catch (error) {
     if (!(error instanceof ManifestBusy)) throw error;
-    await dependencies.importRequests.send(message, TURN_SECONDS);
+    await importRequests.send(message, TURN_SECONDS);
     return;
   }
   await finishRun(message, dependencies);
+  const [next] = await imports.listWaiting(org_id, asset_id);
+  if (next) await importRequests.send({ org_id, asset_id, scan_id: next.scan_id, run_id: next.run_id });
 }

@@ -1,6 +1,6 @@
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError, UnknownReference } from '#domain/errors.ts';
-import { findNamedProjects, namesNone } from '#shared/judging/named-projects.ts';
+import { findNamedProjects } from '#shared/judging/named-projects.ts';
 import { countDecision, decisionOf, documentOf, problemOf, reasonsOf } from '#shared/policy/decision.ts';
 import type { PolicySource } from '#shared/policy/kinds.ts';
 import { type PolicyError, policyError } from '#shared/policy/problem.ts';
@@ -170,10 +170,12 @@ async function withKnownProjects(
   return Promise.all(
     evaluations.map(async (evaluation) => {
       const { decision, unusable } = evaluation;
-      if (unusable || typeof decision !== 'string' || (await find(decision)) !== undefined) return evaluation;
+      if (unusable || typeof decision !== 'string') return evaluation;
+      const found = await find(decision);
+      if ('route' in found) return evaluation;
       return {
         ...evaluation,
-        unusable: policyError({ code: 'unusable_decision', message: namesNone(decision) }),
+        unusable: policyError({ code: 'unusable_decision', message: found.problem }),
       };
     }),
   );

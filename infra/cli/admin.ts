@@ -91,9 +91,9 @@ async function recount(table: Table, held: OrganizationRecord, mend: boolean): P
   const recounting = createRecounting(table, createAssetStore(table, counters), counters);
   const { findings, counters: compared, differences } = await recounting.recount(held.id);
   console.log(`${held.name}: ${findings} findings recounted, ${compared} counters compared.`);
-  for (const { of, id, missing } of differences)
+  for (const { of, id, missing, ...also } of differences)
     console.log(
-      `  ${of} ${id}: ${[...missing].map(([cell, by]) => `${cell} ${by > 0 ? '+' : ''}${by}`).join(', ')}`,
+      `  ${of} ${id}${'route' in also ? ` ${also.route}` : ''}: ${[...missing].map(([cell, by]) => `${cell} ${by > 0 ? '+' : ''}${by}`).join(', ')}`,
     );
   if (differences.length === 0) {
     console.log('Every counter is exact.');

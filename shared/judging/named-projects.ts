@@ -1,27 +1,35 @@
 import { type Route, routeTo } from '#domain/placement.ts';
 import type { ProjectStore } from '#store/projects.ts';
 
-/** Where the project is that a policy names, by name or id; undefined: there is none. */
-export type NamedProjects = (name: string) => Promise<Route | undefined>;
+/** Where the project is that a policy names, or why it is nowhere. */
+export type NamedProject = { readonly route: Route } | { readonly problem: string };
 
-/** Different names that are looked for during one ingest: a policy that makes one of each finding knows no projects. */
-const MAX_NAMES = 500;
+/** By name or id. */
+export type NamedProjects = (name: string) => Promise<NamedProject>;
 
-/** What is wrong with a decision that names none. */
-export function namesNone(name: string): string {
-  return `project must name a project, by name or id: ${JSON.stringify(name)} is none`;
-}
+/** Different names of no project that are looked for during one ingest. */
+const MAX_UNKNOWN = 500;
 
 /** Finds projects as policies name them. Each is looked for once. */
 export function findNamedProjects(orgId: string, projects: Pick<ProjectStore, 'find'>): NamedProjects {
-  const known = new Map<string, Promise<Route | undefined>>();
-  const find = async (name: string) => {
+  const known = new Map<string, Promise<NamedProject>>();
+  let unknown = 0;
+
+  async function find(name: string): Promise<NamedProject> {
     const placement = await projects.find(orgId, name);
-    return (placement && routeTo(placement)) ?? undefined;
-  };
-  return async (name) => {
-    const found = known.get(name) ?? (known.size < MAX_NAMES ? find(name) : undefined);
-    if (found) known.set(name, found);
-    return found;
+    const route = placement && routeTo(placement);
+    if (route !== null) return { route };
+    unknown += 1;
+    return { problem: `project must name a project, by name or id: ${JSON.stringify(name)} is none` };
+  }
+
+  return (name) => {
+    const found = known.get(name);
+    if (found) return found;
+    if (unknown >= MAX_UNKNOWN)
+      return Promise.resolve({ problem: `Not looked for: ${MAX_UNKNOWN} names before it are no projects` });
+    const looked = find(name);
+    known.set(name, looked);
+    return looked;
   };
 }

@@ -3,10 +3,10 @@ import { type Placement, routeTo } from '#domain/placement.ts';
 import { beginningOf, decisionOf, documentOf, problemOf, reasonsOf } from '#shared/policy/decision.ts';
 import type { PolicyResult } from '#shared/policy/evaluate.ts';
 import type { PolicyKind } from '#shared/policy/kinds.ts';
-import { type NamedProjects, namesNone } from './named-projects.ts';
+import type { NamedProjects } from './named-projects.ts';
 
-/** Characters of a decision, and of a reason, that a finding keeps. */
-const MAX_DECISION = 200;
+/** Characters of a decision, and of a reason, that a finding keeps: two names of projects and what is between them. */
+const MAX_DECISION = 401;
 const MAX_REASON = 500;
 
 /** What an evaluation came to: what it decided, or why it decided nothing that can be used. */
@@ -38,9 +38,9 @@ export async function placed(
   namedProjects: NamedProjects,
 ): Promise<Opinion> {
   if (typeof opinion.decision !== 'string') return opinion;
-  const route = await namedProjects(opinion.decision);
-  if (route !== undefined) return { ...opinion, route: route === routeTo(asset) ? null : route };
-  return failed({ code: 'policy_evaluation_error', message: namesNone(opinion.decision) });
+  const found = await namedProjects(opinion.decision);
+  if ('problem' in found) return failed({ code: 'policy_evaluation_error', message: found.problem });
+  return { ...opinion, route: found.route === routeTo(asset) ? null : found.route };
 }
 
 function failed(problem: { readonly code: string; readonly message: string }): Opinion {

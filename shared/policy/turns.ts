@@ -34,12 +34,16 @@ interface Waiting<Resource> {
 const MAX_WAITING = 64;
 /** Milliseconds after which one that waits for other owners gets a resource of its own. */
 const COMPANY_AFTER_MS = 200;
+/** Milliseconds of work in one turn that make an owner slow, and for how long it stays so. */
+const SLOW_MS = 1000;
+const SLOW_FOR_MS = 60_000;
 /** Milliseconds without work after which such a resource is closed again. */
 const CLOSE_AFTER_MS = 30_000;
 
 /**
  * Shares out resources, so that no owner's long work keeps others waiting for long. There is one to begin with;
- * more only while owners wait for each other. Each owner has one at a time.
+ * more only while owners wait for each other. Each owner has one at a time. Owners whose work took long a while ago
+ * come after those whose did not, and never have all resources.
  */
 export class Turns<Resource extends Startable> {
   readonly #create: () => Resource;
@@ -47,6 +51,8 @@ export class Turns<Resource extends Startable> {
   /** The owner whose turn is next comes first. */
   readonly #waiting = new Map<string, Waiting<Resource>[]>();
   readonly #served = new Set<string>();
+  /** When an owner's work took long, as `performance.now()`. */
+  readonly #slow = new Map<string, number>();
   readonly #all = new Set<Resource>();
   readonly #idle = new Map<Resource, NodeJS.Timeout>();
   #company: NodeJS.Timeout | null = null;
@@ -107,8 +113,19 @@ export class Turns<Resource extends Startable> {
   }
 
   #next(): Waiting<Resource> | null {
-    for (const [owner, [first]] of this.#waiting) if (first && !this.#served.has(owner)) return first;
-    return null;
+    const free = this.#waiting.entries().filter(([owner]) => !this.#served.has(owner));
+    const firsts = [...free].flatMap(([, [first]]) => (first ? [first] : []));
+    const quick = firsts.find(({ turn }) => !this.#isSlow(turn.owner));
+    if (quick) return quick;
+    const slowAtWork = [...this.#served].filter((owner) => this.#isSlow(owner)).length;
+    return slowAtWork < Math.max(1, this.#most - 1) ? (firsts[0] ?? null) : null;
+  }
+
+  #isSlow(owner: string): boolean {
+    const since = this.#slow.get(owner);
+    if (since === undefined || performance.now() - since < SLOW_FOR_MS) return since !== undefined;
+    this.#slow.delete(owner);
+    return false;
   }
 
   #resource(): Resource | null {
@@ -131,8 +148,10 @@ export class Turns<Resource extends Startable> {
     this.#served.add(owner);
     try {
       await resource.start();
-      waiting.turn.waitedMs += performance.now() - waiting.since;
+      const began = performance.now();
+      waiting.turn.waitedMs += began - waiting.since;
       await waiting.begin(resource);
+      if (performance.now() - began > SLOW_MS) this.#slow.set(owner, performance.now());
     } catch (error) {
       waiting.refuse(error instanceof Error ? error : new Error(String(error)));
     }

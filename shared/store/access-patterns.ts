@@ -217,6 +217,18 @@ export const ACCESS_PATTERNS = {
     key: 'ORG#o#COUNT#p / LANE#n',
     requests: 1,
   },
+  countsElsewhere: {
+    question: 'counts of what policies put elsewhere of an asset, by place',
+    index: 'table',
+    key: 'ORG#o / COUNT#a#p',
+    requests: 1,
+  },
+  waitingImports: {
+    question: 'imports of an asset that have not ended, as they were accepted',
+    index: 'table',
+    key: 'ORG#o / IMPORTING#a#s',
+    requests: 1,
+  },
   countsOfAsset: {
     question: 'counts of an asset by cell',
     index: 'table',

@@ -9,9 +9,10 @@ import {
   orgCountersPartition,
   projectCountersPartition,
   projectKey,
+  routedCountersKey,
   routeKey,
 } from './keys.ts';
-import type { Item, Key, Table, Write } from './table.ts';
+import { chunksOf, type Item, type Key, NotApplied, type Table, type Write } from './table.ts';
 
 /** Where a finding is counted: its asset, and the projects that the asset is in. */
 export interface CountedPlace {
@@ -31,7 +32,25 @@ export type CounterStore = ReturnType<typeof createCounterStore>;
 export function createCounterStore(table: Table, lanes: number) {
   const lanesOf = (partition: string): Key[] =>
     Array.from({ length: lanes }, (_, lane) => laneKey(partition, lane));
-  const sum = (items: readonly (Item | null)[]): CellCounts => addCounts(...items.map(countsOf));
+  const sum = (items: readonly (Item | null)[]): CellCounts =>
+    addCounts(...items.map((item) => countsOf(item)));
+
+  /** One item for each place that policies ever put findings of the asset into. */
+  async function routedItems(orgId: string, assetId: string): Promise<RoutedItem[]> {
+    return readItems(routedCountersKey(orgId, assetId, ''));
+  }
+
+  async function readItems({ pk, sk: prefix }: Key): Promise<RoutedItem[]> {
+    const items = await table.queryAll({
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+      ExpressionAttributeValues: { ':pk': pk, ':prefix': prefix },
+      ConsistentRead: true,
+    });
+    return items.map((item) => {
+      const [, assetId = '', route = ''] = String(item.sk).split('#');
+      return { assetId, route, item };
+    });
+  }
 
   return {
     /** One request. */
@@ -56,42 +75,65 @@ export function createCounterStore(table: Table, lanes: number) {
     /** In the order of the ids; one request for each 100. */
     async readAssets(orgId: string, assetIds: readonly string[]): Promise<CellCounts[]> {
       const items = await table.batchGet(assetIds.map((id) => assetCountersKey(orgId, id)));
-      return items.map(countsOf);
+      return items.map((item) => countsOf(item));
     },
 
-    /** Of each place, in order; one request for each 100 assets. */
+    /** Of each place, in order; one request for each 100. */
     async readPlaces(orgId: string, places: readonly FindingPlace[]): Promise<CellCounts[]> {
-      const assets = await this.readAssetParts(
-        orgId,
-        places.map(({ assetId }) => assetId),
-      );
+      const items = await table.batchGet(places.map((place) => placeKey(orgId, place)));
       return places.map(({ part }, index) => {
-        const counts = assets[index] ?? NO_COUNTS;
-        if (part === 'all') return counts.all;
-        return part === null ? counts.own : (counts.routed.get(part) ?? new Map());
+        const item = items[index] ?? null;
+        return part === null ? assetCountsOf(item).own : countsOf(item);
       });
     },
 
-    /** The same with what of it is where; one request for each 100. */
-    async readAssetParts(orgId: string, assetIds: readonly string[]): Promise<AssetCounts[]> {
+    /** What policies put elsewhere of an asset's findings, by place, those included that none are left in; one request. */
+    async readRouted(orgId: string, assetId: string): Promise<Map<Route, CellCounts>> {
+      const items = await routedItems(orgId, assetId);
+      return new Map(items.map(({ route, item }) => [route, countsOf(item)]));
+    },
+
+    /** The same of all assets, by asset: 1 MB of counters a request. */
+    async readAllRouted(orgId: string): Promise<Map<string, Map<Route, CellCounts>>> {
+      const items = (await readItems(assetCountersKey(orgId, ''))).filter(({ route }) => route !== '');
+      return new Map(
+        Array.from(
+          Map.groupBy(items, ({ assetId }) => assetId),
+          ([assetId, own]) => [assetId, new Map(own.map(({ route, item }) => [route, countsOf(item)]))],
+        ),
+      );
+    },
+
+    /** What an asset counts: one request for each 100. */
+    async readAssetCounts(orgId: string, assetIds: readonly string[]): Promise<AssetCounts[]> {
       const items = await table.batchGet(assetIds.map((id) => assetCountersKey(orgId, id)));
       return items.map(assetCountsOf);
     },
 
     /**
      * Writes that move the counts everywhere the findings are counted: three or four items, and for each place that
-     * policies put some into one or two more, and as many checks that it is there.
+     * policies put some into two or three more, and as many where findings enter it.
      */
     changeWrites(orgId: string, place: CountedPlace, { all, routed, entered }: FindingDeltas): Write[] {
+      const { assetId } = place;
       const lane = Math.floor(Math.random() * lanes);
-      const projects = projectDeltas(orgId, place, { own: ownOf(all, routed), routed });
+      const elsewhere = addCounts(...routed.values());
+      const projects = projectDeltas(orgId, place, addCounts(all, negative(elsewhere)), routed);
       return [
-        ...addWrite(laneKey(orgCountersPartition(orgId), lane), all),
+        ...addWrite(laneKey(orgCountersPartition(orgId), lane), named('c', all)),
         ...[...projects].flatMap(([partition, deltas]) =>
-          addWrite(laneKey(partition, lane), deltas, VERSION),
+          addWrite(laneKey(partition, lane), named('c', deltas), VERSIONED),
         ),
-        ...addWrite(assetCountersKey(orgId, place.assetId), namedByRoute(all, routed), VERSION),
-        ...[...entered].flatMap((route) => enterWrites(orgId, place.assetId, route)),
+        ...assetWrite(
+          orgId,
+          assetId,
+          new Map([...named('c', all), ...named('e', elsewhere)]),
+          routed.size > 0,
+        ),
+        ...[...routed].flatMap(([route, deltas]) =>
+          addWrite(routedCountersKey(orgId, assetId, route), named('c', deltas)),
+        ),
+        ...[...entered].flatMap((route) => enterWrites(orgId, assetId, route)),
       ];
     },
 
@@ -99,26 +141,48 @@ export function createCounterStore(table: Table, lanes: number) {
     moveWrites(orgId: string, from: CountedPlace, to: CountedPlace, counts: CellCounts): Write[] {
       const before = new Set(projectPartitions(orgId, from));
       const after = new Set(projectPartitions(orgId, to));
+      const add = (partition: string, deltas: CellCounts) =>
+        addWrite(laneKey(partition, 0), named('c', deltas), VERSIONED);
       return [
-        ...[...before.difference(after)].flatMap((partition) =>
-          addWrite(laneKey(partition, 0), negative(counts), VERSION),
-        ),
-        ...[...after.difference(before)].flatMap((partition) =>
-          addWrite(laneKey(partition, 0), counts, VERSION),
-        ),
+        ...[...before.difference(after)].flatMap((partition) => add(partition, negative(counts))),
+        ...[...after.difference(before)].flatMap((partition) => add(partition, counts)),
       ];
     },
 
-    /** Writes that take an asset's counts away with it, where they are still as they were read. */
-    removeAssetWrites(orgId: string, place: CountedPlace, counts: AssetCounts, version: number): Write[] {
+    /**
+     * Writes that take an asset's counts away with it, where they are still as they were read; with those of the places
+     * that are named.
+     */
+    removeAssetWrites(
+      orgId: string,
+      place: CountedPlace,
+      counts: AssetCounts,
+      version: number,
+      routed: readonly RoutedCounts[],
+    ): Write[] {
       const { ConditionCheck: check, ...otherwise } = this.unchangedCheck(orgId, place.assetId, version);
       return [
-        ...addWrite(laneKey(orgCountersPartition(orgId), 0), negative(counts.all)),
-        ...[...projectDeltas(orgId, place, counts)].flatMap(([partition, deltas]) =>
-          addWrite(laneKey(partition, 0), negative(deltas), VERSION),
-        ),
+        ...addWrite(laneKey(orgCountersPartition(orgId), 0), named('c', negative(counts.all))),
+        ...removalWrites(orgId, place, counts.own, routed),
         { ...(check && { Delete: check }), ...otherwise },
       ];
+    },
+
+    /**
+     * What policies put elsewhere of an asset that is deleted, and is still counted there: as many as a transaction
+     * takes away, each.
+     */
+    async readRoutedLeft(orgId: string, assetId: string): Promise<RoutedCounts[][]> {
+      const left = (await routedItems(orgId, assetId)).filter(({ item }) => item.removed !== true);
+      return chunksOf(
+        left.map(({ route, item }) => ({ route, counts: countsOf(item) })),
+        ROUTES_PER_TRANSACTION,
+      );
+    },
+
+    /** Writes that take these out of the projects that they were put into. What tells where findings are is left. */
+    removeRoutedWrites(orgId: string, assetId: string, routed: readonly RoutedCounts[]): Write[] {
+      return removalWrites(orgId, { assetId, projectId: null, subProjectId: null }, new Map(), routed);
     },
 
     /** An asset's counts with their version, for `unchangedCheck`; one request. */
@@ -143,19 +207,24 @@ export function createCounterStore(table: Table, lanes: number) {
     },
 
     /** Writes that add to one counter alone: the operator's, where a recount says that it is off. */
-    mendWrites(
-      orgId: string,
-      of: 'organization' | 'project' | 'asset',
-      id: string,
-      missing: CellCounts,
-      route: Route | null = null,
-    ): Write[] {
-      if (of === 'asset') {
-        const named = route === null ? missing : namedByRoute(new Map(), new Map([[route, missing]]));
-        return addWrite(assetCountersKey(orgId, id), named, VERSION);
+    mendWrites(orgId: string, counter: Counter, missing: CellCounts): Write[] {
+      switch (counter.of) {
+        case 'organization':
+          return addWrite(laneKey(orgCountersPartition(orgId), 0), named('c', missing));
+        case 'project':
+          return addWrite(
+            laneKey(projectCountersPartition(orgId, counter.id), 0),
+            named('c', missing),
+            VERSIONED,
+          );
+        case 'asset':
+        case 'elsewhere': {
+          const counts = named(counter.of === 'asset' ? 'c' : 'e', missing);
+          return addWrite(assetCountersKey(orgId, counter.id), counts, VERSIONED);
+        }
+        case 'route':
+          return addWrite(routedCountersKey(orgId, counter.id, counter.route), named('c', missing));
       }
-      const partition = of === 'project' ? projectCountersPartition(orgId, id) : orgCountersPartition(orgId);
-      return addWrite(laneKey(partition, 0), missing, of === 'project' ? VERSION : '');
     },
 
     /**
@@ -184,17 +253,35 @@ export interface FindingPlace {
   readonly part: 'all' | Route | null;
 }
 
-/** An asset's findings by cell: all, those in its own project, and those that policies put elsewhere. */
+/** An asset's findings by cell: all, and of them those in its own project. */
 export interface AssetCounts {
   readonly all: CellCounts;
   readonly own: CellCounts;
-  readonly routed: ReadonlyMap<Route, CellCounts>;
+  /** What policies put elsewhere. */
+  readonly elsewhere: CellCounts;
 }
 
-const NO_COUNTS: AssetCounts = { all: new Map(), own: new Map(), routed: new Map() };
+/** One of the counters; `elsewhere`: what an asset counts of all that policies put elsewhere, `route`: of one place. */
+export type Counter =
+  | { readonly of: 'organization' | 'project' | 'asset' | 'elsewhere'; readonly id: string }
+  | { readonly of: 'route'; readonly id: string; readonly route: Route };
+
+/** What policies put into one place of an asset's findings. */
+export interface RoutedCounts {
+  readonly route: Route;
+  readonly counts: CellCounts;
+}
+
+interface RoutedItem {
+  readonly assetId: string;
+  readonly route: Route;
+  readonly item: Item;
+}
 
 /** What a write of a counter counts as well, so that a condition can tell whether it moved. */
-const VERSION = ', version :one';
+const VERSIONED = true;
+/** Each is two projects and itself; with an asset's deletion they are no more than 100. */
+const ROUTES_PER_TRANSACTION = 25;
 
 function versionOf(item: Item | null): number {
   return typeof item?.version === 'number' ? item.version : 0;
@@ -204,6 +291,35 @@ function isVersion(version: number) {
   return version === 0
     ? { ConditionExpression: 'attribute_not_exists(version)' }
     : { ConditionExpression: 'version = :version', ExpressionAttributeValues: { ':version': version } };
+}
+
+function removalWrites(
+  orgId: string,
+  place: CountedPlace,
+  own: CellCounts,
+  routed: readonly RoutedCounts[],
+): Write[] {
+  const taken = new Map(routed.map(({ route, counts }) => [route, negative(counts)]));
+  return [
+    ...[...projectDeltas(orgId, place, negative(own), taken)].flatMap(([partition, deltas]) =>
+      addWrite(laneKey(partition, 0), named('c', deltas), VERSIONED),
+    ),
+    ...routed.map(
+      ({ route }): Write => ({
+        Put: {
+          Item: { ...routedCountersKey(orgId, place.assetId, route), removed: true },
+          ConditionExpression: 'attribute_not_exists(removed)',
+        },
+        otherwise: () => new NotApplied(),
+      }),
+    ),
+  ];
+}
+
+/** @param elsewhere whether something moves there, which may move neither of the asset's sums: its version tells */
+function assetWrite(orgId: string, assetId: string, deltas: CellCounts, elsewhere: boolean): Write[] {
+  const key = assetCountersKey(orgId, assetId);
+  return elsewhere ? addWrite(key, new Map([...deltas, ['version', 1]])) : addWrite(key, deltas, VERSIONED);
 }
 
 /** A project that findings come into must be there, and is found by who looks for its findings. */
@@ -230,7 +346,8 @@ class ProjectGone extends Error {
 function projectDeltas(
   orgId: string,
   place: CountedPlace,
-  { own, routed }: Pick<AssetCounts, 'own' | 'routed'>,
+  own: CellCounts,
+  routed: ReadonlyMap<Route, CellCounts>,
 ): Map<string, CellCounts> {
   const deltas = new Map<string, CellCounts>();
   const add = (partition: string, counts: CellCounts) =>
@@ -241,31 +358,20 @@ function projectDeltas(
   return deltas;
 }
 
-function ownOf(all: CellCounts, routed: ReadonlyMap<Route, CellCounts>): CellCounts {
-  return routed.size === 0 ? all : addCounts(all, ...[...routed.values()].map(negative));
-}
-
 function negative(counts: CellCounts): CellCounts {
   return new Map([...counts].map(([cell, count]) => [cell, -count]));
 }
 
-/** An asset's counter holds what is elsewhere beside the whole: the cell, `@` and the route. */
-function namedByRoute(all: CellCounts, routed: ReadonlyMap<Route, CellCounts>): CellCounts {
-  const elsewhere = [...routed].flatMap(([route, counts]) =>
-    [...counts].map(([cell, count]) => [`${cell}@${route}`, count] as const),
-  );
-  return new Map([...all, ...elsewhere]);
-}
-
 function assetCountsOf(item: Item | null): AssetCounts {
   const all = countsOf(item);
-  const routed = new Map<Route, Map<string, number>>();
-  for (const [name, value] of Object.entries(item ?? {})) {
-    const [, cell, route] = /^c(\d{3})@(.+)$/.exec(name) ?? [];
-    if (!cell || !route || typeof value !== 'number' || value === 0) continue;
-    routed.set(route, (routed.get(route) ?? new Map()).set(cell, value));
-  }
-  return { all, own: ownOf(all, routed), routed };
+  const elsewhere = countsOf(item, 'e');
+  return { all, elsewhere, own: elsewhere.size === 0 ? all : addCounts(all, negative(elsewhere)) };
+}
+
+function placeKey(orgId: string, { assetId, part }: FindingPlace): Key {
+  return part === 'all' || part === null
+    ? assetCountersKey(orgId, assetId)
+    : routedCountersKey(orgId, assetId, part);
 }
 
 function projectPartitions(orgId: string, { projectId, subProjectId }: CountedPlace): string[] {
@@ -274,31 +380,33 @@ function projectPartitions(orgId: string, { projectId, subProjectId }: CountedPl
     .map((id) => projectCountersPartition(orgId, id));
 }
 
-/** One attribute a cell, `c` and its three digits; nothing to write where nothing moved. */
-function addWrite(key: Key, deltas: CellCounts, also = ''): Write[] {
+/** Attributes of a counter: `c` and the cell's three digits; `e` for what is elsewhere. */
+function named(letter: 'c' | 'e', counts: CellCounts): CellCounts {
+  return new Map([...counts].map(([cell, count]) => [`${letter}${cell}`, count]));
+}
+
+/** One attribute a cell; nothing to write where nothing moved. */
+function addWrite(key: Key, deltas: CellCounts, versioned = false): Write[] {
   const moved = [...deltas].filter(([, delta]) => delta !== 0);
   if (moved.length === 0) return [];
+  const added = versioned ? [...moved, ['version', 1] as const] : moved;
   return [
     {
       Update: {
         Key: key,
-        UpdateExpression: `ADD ${moved.map((_, index) => `#c${index} :d${index}`).join(', ')}${also}`,
-        ExpressionAttributeNames: Object.fromEntries(
-          moved.map(([cell], index) => [`#c${index}`, `c${cell}`]),
-        ),
-        ExpressionAttributeValues: {
-          ...Object.fromEntries(moved.map(([, delta], index) => [`:d${index}`, delta])),
-          ...(also !== '' && { ':one': 1 }),
-        },
+        UpdateExpression: `ADD ${added.map((_, index) => `#c${index} :d${index}`).join(', ')}`,
+        ExpressionAttributeNames: Object.fromEntries(added.map(([name], index) => [`#c${index}`, name])),
+        ExpressionAttributeValues: Object.fromEntries(added.map(([, delta], index) => [`:d${index}`, delta])),
       },
     },
   ];
 }
 
-export function countsOf(item: Item | null): CellCounts {
+export function countsOf(item: Item | null, letter: 'c' | 'e' = 'c'): CellCounts {
   const counts = new Map<string, number>();
   for (const [name, value] of Object.entries(item ?? {})) {
-    if (/^c\d{3}$/.test(name) && typeof value === 'number' && value !== 0) counts.set(name.slice(1), value);
+    if (name[0] === letter && /^.\d{3}$/.test(name) && typeof value === 'number' && value !== 0)
+      counts.set(name.slice(1), value);
   }
   return counts;
 }

@@ -1,7 +1,7 @@
 import { type CellCounts, parseCell } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import type { Route } from '#domain/placement.ts';
-import type { AssetCounts, CounterStore, FindingPlace } from './counters.ts';
+import type { CounterStore, FindingPlace } from './counters.ts';
 import { type DeletingAssets, parseDeletingAssets } from './deleting-assets.ts';
 import {
   bySort,
@@ -53,6 +53,13 @@ interface Source {
   readonly to: string;
 }
 
+/** Findings of an asset in one place: they are an index partition. */
+interface Part {
+  readonly assetId: string;
+  readonly route: Route | null;
+  readonly counts: CellCounts;
+}
+
 /** Pages of findings, told by counters and indexes: never by reading what is not on them. */
 export function createFindingPages(table: Table, counters: CounterStore) {
   /** The organization's cells that match, with their exact counts; and what of their keys counts no more. */
@@ -63,20 +70,46 @@ export function createFindingPages(table: Table, counters: CounterStore) {
   }
 
   /** The same of each place that the filter names; of many, the organization's beside them. */
-  async function placeSources(orgId: string, places: readonly FindingPlace[], filter: FindingFilter) {
-    const [counted, organization] = await Promise.all([
-      counters.readAssetParts(
-        orgId,
-        places.map(({ assetId }) => assetId),
-      ),
-      places.length > 1 ? organizationSources(orgId, filter) : null,
+  async function placeSources(orgId: string, named: readonly FindingPlace[], filter: FindingFilter) {
+    const [parts, organization] = await Promise.all([
+      readParts(orgId, named),
+      named.length > 1 || named.some(isElsewhere) ? organizationSources(orgId, filter) : null,
     ]);
-    const own = places.flatMap(({ assetId, part }, index) =>
-      partsOf(counted[index], part).flatMap(([route, counts]) =>
+    // What policies put elsewhere of an asset that is being deleted may be counted for a moment more.
+    const deleting = organization?.deleting ?? NONE;
+    const own = parts
+      .filter(({ assetId }) => !deleting.has(assetId))
+      .flatMap(({ assetId, route, counts }) =>
         sourcesIn('gsi2', assetFindingsPartition(orgId, assetId, route), counts, filter),
-      ),
-    );
+      );
     return { own, whole: organization?.sources ?? [], deleting: NONE };
+  }
+
+  /** The parts of the index that places are, with their counts; a request more for a whole asset that has others. */
+  async function readParts(orgId: string, places: readonly FindingPlace[]): Promise<Part[]> {
+    const whole = places.filter(({ part }) => part === 'all').map(({ assetId }) => assetId);
+    const single = places.flatMap(({ assetId, part }) => (part === 'all' ? [] : [{ assetId, part }]));
+    const [ofAssets, ofSingle] = await Promise.all([
+      counters.readAssetCounts(orgId, whole),
+      counters.readPlaces(orgId, single),
+    ]);
+    const parts = whole.map(async (assetId, index): Promise<Part[]> => {
+      const counts = ofAssets[index];
+      if (!counts) return [];
+      const routed = counts.elsewhere.size > 0 ? await counters.readRouted(orgId, assetId) : [];
+      return [
+        { assetId, route: null, counts: counts.own },
+        ...Array.from(routed, ([route, there]) => ({ assetId, route, counts: there })),
+      ];
+    });
+    return [
+      ...single.map(({ assetId, part }, index) => ({
+        assetId,
+        route: part,
+        counts: ofSingle[index] ?? new Map(),
+      })),
+      ...(await Promise.all(parts)).flat(),
+    ];
   }
 
   /** Counters can't tell of times: where these are bounded, the index counts keys between its two ends. */
@@ -266,6 +299,10 @@ export function createFindingPages(table: Table, counters: CounterStore) {
   };
 }
 
+function isElsewhere({ part }: FindingPlace): boolean {
+  return part !== 'all' && part !== null;
+}
+
 const NONE: DeletingAssets = new Set();
 
 function isLeft(deleting: DeletingAssets) {
@@ -343,16 +380,4 @@ function before(text: string): string {
 export function placedAt(sortKey: string): Placed {
   const [cell = '', createdAt = '', id = '', assetId = '', cveId = '', route = null] = sortKey.split('#');
   return { cell, createdAt, id, assetId, cveId: cveId || null, route, record: null };
-}
-
-/** What an asset's counts say of a part of its findings: they are in an index partition each. */
-function partsOf(
-  counts: AssetCounts | undefined,
-  part: FindingPlace['part'],
-): (readonly [Route | null, CellCounts])[] {
-  if (!counts) return [];
-  if (part === null) return [[null, counts.own]];
-  return part === 'all'
-    ? [[null, counts.own], ...counts.routed]
-    : [[part, counts.routed.get(part) ?? new Map()]];
 }

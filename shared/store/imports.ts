@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { type Attribution, authorName } from '#domain/actor.ts';
 import { addCounts } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
@@ -5,7 +6,7 @@ import { notFound } from '#domain/errors.ts';
 import type { Origin } from '#domain/origin.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
-import { activeScanKey, assetKey, manifestKey, runKey, runRefKey, scanKey } from './keys.ts';
+import { activeScanKey, assetKey, importingKey, manifestKey, runKey, runRefKey, scanKey } from './keys.ts';
 import type { ManifestHead } from './manifests.ts';
 import type { RunRecord, RunRef, ScannerState } from './runs.ts';
 import { idempotencyWrite, type ScanRecord, scanItem } from './scans.ts';
@@ -41,6 +42,9 @@ export interface UnchangedReport {
   readonly digest: string;
 }
 
+const WaitingImport = z.object({ scan_id: z.string(), run_id: z.string(), accepted_at: z.number() });
+export type WaitingImport = z.infer<typeof WaitingImport>;
+
 export type ImportStore = ReturnType<typeof createImportStore>;
 
 /** Imports: scans that run nothing, so that they take no lock and none of the tier's capacity. */
@@ -57,6 +61,7 @@ export function createImportStore(table: Table) {
       await table.transact([
         ...recordWrites(made, scan, runOf(made, states, 'running', attribution.at), attribution),
         { Put: { Item: { ...activeScanKey(orgId, scanId), org_id: orgId, scan_id: scanId } } },
+        importingWrite(made.ref, attribution.at),
       ]);
       return { ...scan, counts: new Map() };
     },
@@ -100,8 +105,22 @@ export function createImportStore(table: Table) {
             otherwise: () => new NotApplied(),
           },
           { Put: { Item: { ...runKey(orgId, scanId, assetId), ...run } } },
+          importingWrite(made.ref, at),
         ]),
       );
+    },
+
+    /** Imports of an asset whose reports are there and that have not ended, in the order in which they were accepted. */
+    async listWaiting(orgId: string, assetId: string): Promise<WaitingImport[]> {
+      const { pk, sk } = importingKey(orgId, assetId, '');
+      const items = await table.queryAll({
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':pk': pk, ':prefix': sk },
+        ConsistentRead: true,
+      });
+      return items
+        .map((item) => WaitingImport.parse(item))
+        .sort((a, b) => a.accepted_at - b.accepted_at || (a.scan_id < b.scan_id ? -1 : 1));
     },
 
     /**
@@ -135,6 +154,14 @@ export function createImportStore(table: Table) {
 /** Another import was accepted meanwhile, or the asset is gone. */
 export class DefaultBranchTaken extends Error {
   override readonly name = 'DefaultBranchTaken';
+}
+
+function importingWrite({ orgId, assetId, scanId, runId }: RunRef, at: number): Write {
+  return {
+    Put: {
+      Item: { ...importingKey(orgId, assetId, scanId), scan_id: scanId, run_id: runId, accepted_at: at },
+    },
+  };
 }
 
 function completed(reports: readonly UnchangedReport[]): Pick<ScannerState, 'status' | 'result'> {

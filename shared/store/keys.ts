@@ -180,6 +180,16 @@ export const findingsPartition = (orgId: string): string => `${org(orgId)}#FINDI
 /** @param route those that policies put elsewhere; null: those in the asset's own project */
 export const assetFindingsPartition = (orgId: string, assetId: string, route: Route | null = null): string =>
   `${org(orgId)}#FINDINGS#${assetId}${route === null ? '' : `#${route}`}`;
+/** An import that was accepted, and has not ended: those of an asset are taken in in their order. */
+export const importingKey = (orgId: string, assetId: string, scanId: string): Key => ({
+  pk: org(orgId),
+  sk: `IMPORTING#${assetId}#${scanId}`,
+});
+/** Counts of what policies put elsewhere, one item a route. */
+export const routedCountersKey = (orgId: string, assetId: string, route: Route): Key => ({
+  pk: org(orgId),
+  sk: `COUNT#${assetId}#${route}`,
+});
 export const routesPartition = (orgId: string): string => `${org(orgId)}#ROUTES`;
 /** That findings of an asset were put into a project (or its sub-project) by this route. */
 export const routeKey = (orgId: string, projectId: string, assetId: string, route: Route): Key => ({

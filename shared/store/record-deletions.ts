@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
-import type { Route } from '#domain/placement.ts';
+import { placementOf, projectsOf, type Route } from '#domain/placement.ts';
 import { type AssetStore, assetRemovalWrites, countedPlace } from './assets.ts';
 import { auditWrite } from './audit.ts';
 import type { CounterStore } from './counters.ts';
@@ -14,7 +14,8 @@ import {
   deletedRunsKey,
   deletionKey,
   reevaluationKey,
-  routesPartition,
+  routedCountersKey,
+  routeKey,
   runRefKey,
   runsPartition,
   scanKey,
@@ -24,7 +25,16 @@ import { listManifests } from './manifests.ts';
 import { originPartitions } from './organization-purge.ts';
 import { createPurging, type KeepGoing, keyOf } from './purging.ts';
 import type { ScanRecord } from './scans.ts';
-import type { Key, Table } from './table.ts';
+import { applied, type Key, type Table } from './table.ts';
+
+/** All that says that findings of an asset were put there. */
+function routeKeys(orgId: string, assetId: string, route: Route): Key[] {
+  const projects = projectsOf(placementOf(route));
+  return [
+    ...projects.map((id) => routeKey(orgId, id, assetId, route)),
+    routedCountersKey(orgId, assetId, route),
+  ];
+}
 
 /** How often a deletion is tried again because findings of the asset were being written. */
 const ATTEMPTS = 8;
@@ -70,17 +80,9 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
     }));
   }
 
-  /** Where policies have put findings of an asset. */
-  async function listRoutes(orgId: string, assetId: string): Promise<{ key: Key; route: Route }[]> {
-    const items = await table.queryAll({
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': routesPartition(orgId) },
-      ConsistentRead: true,
-    });
-    return items
-      .map((item) => ({ key: keyOf(item), told: String(item.sk).split('#') }))
-      .filter(({ told }) => told[1] === assetId)
-      .map(({ key, told }) => ({ key, route: told[2] ?? '' }));
+  async function removeRouted(orgId: string, assetId: string): Promise<void> {
+    for (const some of await counters.readRoutedLeft(orgId, assetId))
+      await applied(table.transact(counters.removeRoutedWrites(orgId, assetId, some)));
   }
 
   /** One look finds nothing, and so must another one a while later: real indexes lag behind the table. */
@@ -109,10 +111,13 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
           assets.require(orgId, assetId),
           counters.readAssetVersion(orgId, assetId),
         ]);
+        // After the version, which tells where it moves.
+        const routed = await counters.readRoutedLeft(orgId, assetId);
+        const [together = []] = routed.length > 1 ? [] : routed;
         try {
           await table.transact([
             ...assetRemovalWrites(orgId, asset),
-            ...counters.removeAssetWrites(orgId, countedPlace(asset), counts, version),
+            ...counters.removeAssetWrites(orgId, countedPlace(asset), counts, version, together),
             deletingAssetWrite(orgId, assetId),
             { Delete: { Key: reevaluationKey(orgId, assetId) } },
             {
@@ -131,6 +136,8 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
               changes: { name: { before: asset.name }, project_id: { before: asset.project_id } },
             }),
           ]);
+          // Too many for the same transaction: nothing adds to them any more.
+          if (routed.length > 1) await removeRouted(orgId, assetId);
           return;
         } catch (error) {
           const moved = error instanceof ServiceError && error.code === 'conflict';
@@ -147,8 +154,9 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
       keepGoing: KeepGoing,
       purgeReports: (scanId: string) => Promise<boolean>,
     ): Promise<DeletionProgress> {
-      const routes = await listRoutes(orgId, assetId);
-      for (const route of [null, ...new Set(routes.map((one) => one.route))]) {
+      await removeRouted(orgId, assetId);
+      const routes = [...(await counters.readRouted(orgId, assetId)).keys()];
+      for (const route of [null, ...routes]) {
         const partition = assetFindingsPartition(orgId, assetId, route);
         const ends = (keys: readonly Key[]) => suppressionEndsOf(table, keys);
         if (!(await purging.eachIndexed('gsi2', partition, keepGoing, ends))) return 'more';
@@ -165,7 +173,7 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
       if (own.some(({ running }) => running)) return 'later';
       const confirmed = await confirmEmpty(orgId, `asset#${assetId}`, now);
       if (confirmed !== 'done') return confirmed;
-      await table.deleteAll(routes.map(({ key }) => key));
+      await table.deleteAll(routes.flatMap((route) => routeKeys(orgId, assetId, route)));
       await forgetDeletingAsset(table, orgId, assetId);
       return 'done';
     },

@@ -1,20 +1,16 @@
 import { addCounts, type CellCounts, totalOf } from '#domain/cells.ts';
 import { type Placement, placementOf, projectsOf, type Route } from '#domain/placement.ts';
 import type { AssetEntry, AssetStore } from './assets.ts';
-import type { AssetCounts, CounterStore } from './counters.ts';
+import type { AssetCounts, Counter, CounterStore } from './counters.ts';
 import { placedAt } from './finding-pages.ts';
 import { findingsPartition } from './keys.ts';
 import type { Item, Table } from './table.ts';
 
 /** A counter that is not what a recount gives: by how much each of its cells is off. */
-export interface CounterDifference {
-  readonly of: 'organization' | 'project' | 'asset';
-  readonly id: string;
-  /** Of an asset: what it counts there, where policies put findings. */
-  readonly route?: Route;
+export type CounterDifference = Counter & {
   /** What has to be added to the counter to make it right. */
   readonly missing: CellCounts;
-}
+};
 
 export interface Recount {
   readonly findings: number;
@@ -56,11 +52,14 @@ export function createRecounting(table: Table, assets: AssetStore, counters: Cou
     async recount(orgId: string): Promise<Recount> {
       const [counted, entries] = await Promise.all([countByAsset(orgId), assets.listEntries(orgId)]);
       const parts = entries.flatMap((entry) => partsOf(entry, counted.get(entry.id) ?? new Map()));
-      const projectIds = [...new Set([...entries, ...parts.map(({ place }) => place)].flatMap(projectsOf))];
+      const routed = await counters.readAllRouted(orgId);
+      const routes = [...routed.values()].flatMap((there) => [...there.keys()]).map(placementOf);
+      const places = [...entries, ...parts.map(({ place }) => place), ...routes];
+      const projectIds = [...new Set(places.flatMap(projectsOf))];
       const [organization, projects, held] = await Promise.all([
         counters.readOrganization(orgId),
         counters.readProjects(orgId, projectIds),
-        counters.readAssetParts(
+        counters.readAssetCounts(
           orgId,
           entries.map(({ id }) => id),
         ),
@@ -69,16 +68,17 @@ export function createRecounting(table: Table, assets: AssetStore, counters: Cou
       const sumOf = (chosen: (part: Part) => boolean) =>
         addCounts(...parts.filter(chosen).map(({ counts }) => counts));
       const differences = [
-        differenceOf('organization', orgId, sumOf(everywhere), organization),
+        differenceOf({ of: 'organization', id: orgId }, sumOf(everywhere), organization),
         ...projectIds.map((id, index) =>
           differenceOf(
-            'project',
-            id,
+            { of: 'project', id },
             sumOf(({ place }) => projectsOf(place).includes(id)),
             projects[index],
           ),
         ),
-        ...entries.flatMap(({ id }, index) => assetDifferences(id, byAsset.get(id) ?? [], held[index])),
+        ...entries.flatMap(({ id }, index) =>
+          assetDifferences(id, byAsset.get(id) ?? [], held[index], routed.get(id)),
+        ),
       ];
       return {
         findings: parts.reduce((sum, { counts }) => sum + totalOf(counts), 0),
@@ -89,8 +89,8 @@ export function createRecounting(table: Table, assets: AssetStore, counters: Cou
 
     /** Adds what is missing to each counter. */
     async mend(orgId: string, differences: readonly CounterDifference[]): Promise<void> {
-      for (const { of, id, route, missing } of differences)
-        await table.transact(counters.mendWrites(orgId, of, id, missing, route));
+      for (const { missing, ...counter } of differences)
+        await table.transact(counters.mendWrites(orgId, counter, missing));
     },
   };
 }
@@ -116,22 +116,33 @@ function partsOf(entry: AssetEntry, parts: Parts): Part[] {
 
 const everywhere = () => true;
 
-/** An asset's counter tells of all its findings, and of those elsewhere by place. */
-function assetDifferences(id: string, parts: readonly Part[], held: AssetCounts | undefined) {
-  const routes = [...parts.map(({ route }) => route), ...(held?.routed.keys() ?? [])];
-  const ofRoute = (route: Route) =>
-    addCounts(...parts.filter((part) => part.route === route).map(({ counts }) => counts));
+/** An asset's counter tells of all its findings, and of those elsewhere; these have one for each place too. */
+function assetDifferences(
+  id: string,
+  parts: readonly Part[],
+  held: AssetCounts | undefined,
+  routed: ReadonlyMap<Route, CellCounts> = new Map(),
+): CounterDifference[] {
+  const sumOf = (chosen: readonly Part[]) => addCounts(...chosen.map(({ counts }) => counts));
+  const elsewhere = parts.filter(({ route }) => route !== null);
+  const routes = new Set([...routed.keys(), ...elsewhere.map(({ route }) => route)]);
   return [
-    differenceOf('asset', id, addCounts(...parts.map(({ counts }) => counts)), held?.all),
-    ...[...new Set(routes)]
+    differenceOf({ of: 'asset', id }, sumOf(parts), held?.all),
+    differenceOf({ of: 'elsewhere', id }, sumOf(elsewhere), held?.elsewhere),
+    ...[...routes]
       .filter((route) => route !== null)
-      .map((route) => ({ ...differenceOf('asset', id, ofRoute(route), held?.routed.get(route)), route })),
+      .map((route) =>
+        differenceOf(
+          { of: 'route', id, route },
+          sumOf(parts.filter((part) => part.route === route)),
+          routed.get(route),
+        ),
+      ),
   ];
 }
 
 function differenceOf(
-  of: CounterDifference['of'],
-  id: string,
+  counter: Counter,
   counted: CellCounts,
   held: CellCounts = new Map(),
 ): CounterDifference {
@@ -141,5 +152,5 @@ function differenceOf(
     const by = (counted.get(cell) ?? 0) - (held.get(cell) ?? 0);
     if (by !== 0) missing.set(cell, by);
   }
-  return { of, id, missing };
+  return { ...counter, missing };
 }

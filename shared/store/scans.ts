@@ -12,6 +12,7 @@ import {
   activeScanKey,
   capacityKey,
   idempotencyKey,
+  importingKey,
   queuedScanKey,
   queuedScansPartition,
   scanKey,
@@ -314,7 +315,9 @@ export function createScanStore(table: Table) {
             otherwise: () => new NotApplied(),
           },
           // An import runs nothing: it took neither.
-          ...(scan.trigger === 'import' ? [] : releaseWrites(orgId, scan)),
+          ...(scan.trigger === 'import'
+            ? [{ Delete: { Key: importingKey(orgId, scan.target_id ?? '', scan.id) } }]
+            : releaseWrites(orgId, scan)),
           ...(wasQueued ? [{ Delete: { Key: queuedScanKey(orgId, scan.id) } }] : []),
           { Delete: { Key: activeScanKey(orgId, scan.id) } },
           auditWrite(orgId, attribution, {

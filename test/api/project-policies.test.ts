@@ -9,7 +9,7 @@ import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque } from '#domain/ids.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
-import { findingsPartition, reevaluationKey } from '#store/keys.ts';
+import { assetCountersKey, findingsPartition, reevaluationKey } from '#store/keys.ts';
 import { createRecounting } from '#store/recount.ts';
 import { freshAsset, importReport } from '#test/harness/importing.ts';
 import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
@@ -154,10 +154,17 @@ describe('a policy of projects', () => {
   it('names projects by id of either family, and by name in any case; nothing where the asset is already', async () => {
     const { home, payments } = await openMonorepo();
     const uuid = fromOpaque('project', payments);
+    const [long, longer] = ['P'.repeat(150), 'S'.repeat(150)];
+    const parent = await makeProject(long);
+    await org.client.call(projects.operations.createSubProject, {
+      params: { project_id: parent },
+      body: { name: longer },
+    });
     await activate(`project := {
-  "a": "${payments}", "b": "${uuid}", "c": " PAYMENTS ", "d": "Monorepo",
+  "a": "${payments}", "b": "${uuid}", "c": " PAYMENTS ", "d": "Monorepo", "e": "${long}/${longer}",
 }[input.finding.location.path]`);
-    await importReport(org, asset, report('a', 'b', 'c', 'd'));
+    await importReport(org, asset, report('a', 'b', 'c', 'd', 'e'));
+    expect(await pathsIn({ project_id: parent })).toEqual(['e']);
     expect(await pathsIn({ project_id: payments })).toEqual(['a', 'b', 'c']);
     expect(await pathsIn({ project_id: home })).toEqual(['d']);
     await expectExactCounters();
@@ -238,20 +245,45 @@ describe('a policy of projects', () => {
   });
 
   it('may know many projects, more than one transaction could count', async () => {
-    const names = Array.from({ length: 40 }, (_, number) => `Project ${number}`);
+    const names = Array.from({ length: 95 }, (_, number) => `Project ${number}`);
     const made = await Promise.all(names.map(makeProject));
     await activate('project := sprintf("Project %s", [input.finding.location.path])');
     const scan = await importReport(org, asset, report(...names.map((_, number) => `${number}`)));
-    expect(scan).toMatchObject({ status: 'completed', new_count: 40 });
+    expect(scan).toMatchObject({ status: 'completed', new_count: 95 });
     expect(await pathsIn({ project_id: made[7] })).toEqual(['7']);
     await expectExactCounters();
     // People decide about all of them at once.
     const done = await org.client.call(findings.operations.bulkUpdateFindings, {
       body: { filter: { asset_id: asset }, update: { status: 'in_progress' } },
     });
-    expect(done.updated).toBe(40);
+    expect(done.updated).toBe(95);
     await expectExactCounters();
     expect(await pathsIn({ project_id: made[7] })).toEqual(['7']);
+    // And the asset goes with all of them.
+    await org.client.call(assetContract.operations.deleteAsset, { params: { asset_id: asset } });
+    expect(await pathsIn({ project_id: made[7] })).toEqual([]);
+    const shown = await org.client.call(projects.operations.listProjects, { query: { per_page: 100 } });
+    expect(shown.data.map(({ finding_count }) => finding_count)).toEqual(names.map(() => 0));
+    await expectExactCounters();
+  });
+
+  it('counts what it puts elsewhere by place, however long that goes on', async () => {
+    const names = Array.from({ length: 12 }, (_, number) => `Project ${number}`);
+    await Promise.all(names.map(makeProject));
+    await activate('project := sprintf("Project %s", [input.finding.location.path])');
+    await importReport(org, asset, report(...names.map((_, number) => `${number}`)));
+    const size = async () => {
+      const key = assetCountersKey(org.orgId, fromOpaque('asset', asset) ?? '');
+      return Object.keys((await testTable().get(key)) ?? {}).length;
+    };
+    const before = await size();
+    for (const status of ['triaged', 'confirmed', 'in_progress', 'open'] as const)
+      await org.client.call(findings.operations.bulkUpdateFindings, {
+        body: { filter: { asset_id: asset }, update: { status } },
+      });
+    // One for each status, and one for those elsewhere: it does not grow with the number of projects.
+    expect((await size()) - before).toBeLessThanOrEqual(6);
+    await expectExactCounters();
   });
 
   it('of a CVE’s findings too', async () => {

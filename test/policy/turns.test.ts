@@ -67,6 +67,19 @@ describe('turns', () => {
     expect(await Promise.all(running)).toEqual(['a', 'b']);
   });
 
+  test('of owners whose work took long come last, and leave a resource to others', async () => {
+    const turns = turnsOf(3);
+    // Each of them has had a turn that took long.
+    const slow = ['a', 'b', 'c', 'd'];
+    await Promise.all(slow.map((owner) => turns.take(new Turn(owner), () => pause(1100))));
+    const long = slow.map(() => work('long'));
+    const running = slow.map((owner, at) => turns.take(new Turn(owner), long[at]?.run ?? work('').run));
+    await pause(600);
+    expect(await turns.take(new Turn('new'), async () => 'served')).toBe('served');
+    for (const { end } of long) end();
+    await Promise.all(running);
+  });
+
   test('one owner alone gets no second', async () => {
     let made = 0;
     const turns = turnsOf(3, () => {

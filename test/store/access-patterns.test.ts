@@ -10,9 +10,10 @@ import { createCredentialStore } from '#store/credentials.ts';
 import { ofAsset } from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
+import { createImportStore } from '#store/imports.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
 import { createJudgedOrganizationStore } from '#store/judged-organizations.ts';
-import { routeKey } from '#store/keys.ts';
+import { importingKey, routedCountersKey, routeKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
@@ -50,6 +51,7 @@ const stores = {
   findings: createFindingStore(table, counters),
   writes: createFindingWriteStore(table, counters),
   manifests: createManifestStore(table),
+  imports: createImportStore(table),
 };
 
 let org: TestOrganization;
@@ -148,7 +150,20 @@ beforeAll(async () => {
   await stores.runs.enqueue(orgId, await stores.runs.listAll(orgId, ids.scan));
   finding = sampleFinding(orgId, asset.id, { cve_id: CVE });
   await stores.writes.createAll({ orgId, place: countedPlace(asset), guards: [] }, [finding]);
-  await table.transact([{ Put: { Item: routeKey(orgId, ids.project, asset.id, ids.project) } }]);
+  await table.transact([
+    { Put: { Item: routeKey(orgId, ids.project, asset.id, ids.project) } },
+    { Put: { Item: { ...routedCountersKey(orgId, asset.id, ids.project), c100: 1 } } },
+    {
+      Put: {
+        Item: {
+          ...importingKey(orgId, asset.id, ids.scan),
+          scan_id: ids.scan,
+          run_id: ids.run,
+          accepted_at: 1,
+        },
+      },
+    },
+  ]);
   await stores.writes.writeBranchFindings(orgId, ids.scan, [finding], Date.now());
   const manifest = buildManifest([
     { id: finding.id, severity: 'high', digest: 'aabbccddeeff', createdAt: Date.now() },
@@ -317,6 +332,14 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
   countsOfProject: {
     ask: () => counters.readProjects(org.orgId, [ids.project]),
     expected: () => [new Map([['100', 1]])],
+  },
+  countsElsewhere: {
+    ask: () => counters.readRouted(org.orgId, asset.id),
+    expected: () => new Map([[ids.project, new Map([['100', 1]])]]),
+  },
+  waitingImports: {
+    ask: () => stores.imports.listWaiting(org.orgId, asset.id),
+    expected: () => [{ scan_id: ids.scan, run_id: ids.run, accepted_at: 1 }],
   },
   countsOfAsset: {
     ask: () => counters.readAssets(org.orgId, [asset.id]),

@@ -26,22 +26,23 @@ beforeAll(async () => {
 
 describe('a recount', () => {
   it('finds every counter exact', async () => {
-    expect(await recounting.recount(org.orgId)).toEqual({ findings: 4, counters: 4, differences: [] });
+    expect(await recounting.recount(org.orgId)).toEqual({ findings: 4, counters: 6, differences: [] });
   });
 
   it('finds a counter that is off, and mends it', async () => {
     await table.transact(
       counters.mendWrites(
         org.orgId,
-        'asset',
-        assetId,
+        { of: 'asset', id: assetId },
         new Map([
           ['100', 2],
           ['310', -1],
         ]),
       ),
     );
-    await table.transact(counters.mendWrites(org.orgId, 'organization', org.orgId, new Map([['100', -5]])));
+    await table.transact(
+      counters.mendWrites(org.orgId, { of: 'organization', id: org.orgId }, new Map([['100', -5]])),
+    );
     const { differences } = await recounting.recount(org.orgId);
     expect(differences).toEqual([
       { of: 'organization', id: org.orgId, missing: new Map([['100', 5]]) },
