@@ -13,6 +13,8 @@ export interface IngestImportDependencies extends IngestDependencies, FinishRunD
 
 /** Another run of the same asset is at work: this import comes again after so many seconds. */
 const TURN_SECONDS = 1;
+/** An import before it has not ended: whoever ends it calls this one, unless it crashes in between. */
+const CALLED_SECONDS = 5;
 
 /**
  * Ingests the reports of an import, one scanner after the other, and ends its run and scan. Safe to
@@ -28,7 +30,7 @@ export async function ingestImport(
   const waiting = await imports.listWaiting(org_id, asset_id);
   // One that is not among them has ended, and nothing is done again.
   if (waiting.findIndex((one) => one.scan_id === scan_id) > 0) {
-    await importRequests.send(message, TURN_SECONDS);
+    await importRequests.send(message, CALLED_SECONDS);
     return;
   }
   const run = await dependencies.runs.get(org_id, scan_id, asset_id);
