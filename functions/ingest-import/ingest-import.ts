@@ -27,9 +27,9 @@ export async function ingestImport(
 ): Promise<void> {
   const { org_id, scan_id, asset_id } = message;
   const { imports, importRequests } = dependencies;
-  const waiting = await imports.listWaiting(org_id, asset_id);
   // One that is not among them has ended, and nothing is done again.
-  if (waiting.findIndex((one) => one.scan_id === scan_id) > 0) {
+  const turn = (await imports.listWaiting(org_id, asset_id)).findIndex((one) => one.scan_id === scan_id);
+  if (turn > 0) {
     await importRequests.send(message, CALLED_SECONDS);
     return;
   }
@@ -43,6 +43,7 @@ export async function ingestImport(
     return;
   }
   await finishRun(message, dependencies);
+  if (turn < 0) return;
   const [next] = await imports.listWaiting(org_id, asset_id);
   if (next) await importRequests.send({ org_id, asset_id, scan_id: next.scan_id, run_id: next.run_id });
 }
