@@ -246,7 +246,7 @@ async function leaveOut(
   const { writes } = dependencies;
   let resolved = 0;
   const decide = (held: FindingRecord): FindingRecord | null => {
-    const next = whenAbsent(held, ref.scanId, at, autoResolve && !report.unread.has(held.location.path));
+    const next = whenAbsent(held, ref.scanId, at, autoResolve && !report.unread.mayHold(held.location.path));
     if (next.status === held.status && !held.reported) return null;
     return { ...next, last_seen_scan_id: lastSeen(held, head.last_scan_id), updated_at: timestamp(at) };
   };

@@ -5,6 +5,7 @@ import { type Origin, originOf } from '#domain/origin.ts';
 import type { Scanner, Severity } from '#domain/vocabulary.ts';
 import { digestFinding } from '#shared/reports/digest.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import { UnreadPaths } from '#shared/reports/unread-paths.ts';
 import type { IngestContext } from './context.ts';
 import type { ReportSource } from './report-source.ts';
 
@@ -20,7 +21,7 @@ export interface ReportedSet {
   readonly counts: Record<string, number>;
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
-  readonly unread: ReadonlySet<string>;
+  readonly unread: UnreadPaths;
   /** The findings of some of the ids, so many at a time; each once. */
   batches(ids: ReadonlySet<string>, size: number): AsyncIterable<[string, ReportedFinding][]>;
 }
@@ -59,12 +60,13 @@ export async function readReportedSets(reporter: Reporter, source: ReportSource)
     const { entries } = byTool.get(tool) ?? openSet(tool);
     entries.set(idOf(reporter, finding), { severity: finding.severity, digest: digestFinding(finding) });
   }
+  const unread = new UnreadPaths(source.unread);
   return Array.from(byOrigin.values(), (reported) => ({
     ...reported,
     digest: digestReport(Array.from(reported.entries, ([id, { digest }]) => ({ id, digest }))),
     counts: countsOf(scanner, reported.entries.values()),
     incomplete: source.incomplete,
-    unread: new Set(source.unread),
+    unread,
     batches: (ids, size) => batchesOf(reporter, source, ids, size),
   }));
 }

@@ -137,6 +137,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What Gitleaks' `--redact` leaves of a secret: nothing, or with a percentage its beginning. */
+export function isMasked(secret: string): boolean {
+  return secret === REDACTED || secret.endsWith('...');
+}
+
 function isBlot(value: string): boolean {
   return value.trim() === '' || REDACTED.includes(value) || /^\**$/.test(value);
 }

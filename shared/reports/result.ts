@@ -15,7 +15,10 @@ export interface ParsedReport {
    * an incomplete report is not known to be gone. Never holds report contents.
    */
   readonly incomplete: string | null;
-  /** Files that were not analysed whole, as findings name them: what was known of these is not known to be gone. */
+  /**
+   * Files that were not analysed whole, and folders of such, in the form of findings' paths: what was known of
+   * these is not known to be gone (`UnreadPaths`).
+   */
   readonly unread: readonly string[];
 }
 
@@ -139,7 +142,8 @@ interface HashedSecret {
 
 /**
  * What tells a secret of one rule and file from the others: its own HMAC; where the report masks it, the HMAC
- * of the line around it, with its number among equal lines; where there is neither, the number alone.
+ * of what else is told of it (see `sanitise.ts`), with its number among equal ones; where there is neither, the
+ * number alone.
  */
 export function whichSecret({ secret_hmac, match_hmac }: HashedSecret, occurrence: number) {
   if (typeof secret_hmac === 'string') return [secret_hmac];

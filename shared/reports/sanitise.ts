@@ -1,7 +1,7 @@
 import type { Scanner } from '#domain/vocabulary.ts';
 import { normalisePath } from './normalise.ts';
-import { hmac, hmacOfCode, isRecord, Redactor, withoutLiterals } from './redact.ts';
-import { matchOf, metavariablesOf } from './semgrep.ts';
+import { hmac, hmacOfCode, isMasked, isRecord, Redactor, withoutLiterals } from './redact.ts';
+import { errorsOf, matchOf, metavariablesOf } from './semgrep.ts';
 
 export { Redactor, secretsIn } from './redact.ts';
 
@@ -66,9 +66,18 @@ function sanitiseGitleaks(report: unknown, { key }: SanitiseContext): unknown {
     if (!isRecord(leak)) return null;
     const { Secret: secret } = leak;
     const own = pick(leak, LEAK_FIELDS);
-    const known = typeof secret === 'string' && secret !== '' && secret !== 'REDACTED';
-    return known ? { ...own, secret_hmac: hmac(key, secret) } : { ...own, ...hashedMatch(leak, key) };
+    const known = typeof secret === 'string' && secret !== '' && !isMasked(secret);
+    return known ? { ...own, secret_hmac: hmac(key, secret) } : { ...own, ...hashedLeak(leak, key) };
   });
+}
+
+/** Of a secret that is masked, what else tells it: its entropy, which stays as long as it does, and its line. */
+function hashedLeak(leak: Fields, key: string) {
+  const { Match: match, Entropy: entropy, secret_hmac, match_hmac } = leak;
+  if (typeof entropy !== 'number') return hashedMatch(leak, key);
+  if (secret_hmac !== undefined || match_hmac !== undefined) return {};
+  const line = typeof match === 'string' ? match : '';
+  return { match_hmac: hmacOfCode(key, [line, `entropy ${entropy}`]) };
 }
 
 async function sanitiseSemgrep(report: unknown, context: SanitiseContext): Promise<unknown> {
@@ -81,7 +90,7 @@ async function sanitiseSemgrep(report: unknown, context: SanitiseContext): Promi
     ...pick(report, ['version', 'paths']),
     ...(Array.isArray(results) && { results: sanitised }),
     // Their messages quote the code that could not be parsed.
-    ...(Array.isArray(errors) && { errors: errors.map(sanitiseError) }),
+    ...(errors !== undefined && { errors: errorsOf(errors).map(sanitiseError) }),
   };
 }
 

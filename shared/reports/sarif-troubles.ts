@@ -10,7 +10,7 @@ export function brokenOff(one: Run): string | null {
   const name = titleOf(one.tool.driver.name);
   if ((one.invocations ?? []).some((invocation) => invocation && failed(invocation)))
     return `The report says that the execution of ${name} was not successful`;
-  if (troublesOf(one).some((told) => told.level === 'error' && placesOf(one, told).length === 0))
+  if (troublesOf(one).some((told) => isError(told) && namesNoFile(one, told)))
     return `The report tells an error of ${name} that may have kept results from it`;
   // An empty list is a scan that found nothing; no list is no scan.
   return one.results ? null : `The run of ${name} has no list of results`;
@@ -31,19 +31,35 @@ function troublesOf({ invocations }: Run): Notification[] {
       ...(one?.toolConfigurationNotifications ?? []),
     ])
     .filter((told) => told !== null)
-    .filter(({ level }) => level === 'error' || level === 'warning');
+    .filter(({ level }) => !HARMLESS.has(level?.toLowerCase() ?? ''));
 }
 
-/** The files that a run's tool had trouble with. */
+/** Without a level it is a warning, the standard's default; one with a level of its own may be anything. */
+const HARMLESS: ReadonlySet<string> = new Set(['note', 'none']);
+
+function isError({ level }: Notification): boolean {
+  return level?.toLowerCase() === 'error';
+}
+
+/** The files and folders that a run's tool had trouble with. */
 export function troubledPaths(one: Run): string[] {
-  return troublesOf(one).flatMap((told) => placesOf(one, told));
+  return troublesOf(one)
+    .flatMap((told) => placesOf(one, told))
+    .filter((path) => path !== ROOT);
+}
+
+/** As `reportedPath` writes it. It tells no more than no place at all. */
+const ROOT = '.';
+
+function namesNoFile(one: Run, told: Notification): boolean {
+  const places = placesOf(one, told);
+  return places.length === 0 || places.includes(ROOT);
 }
 
 function placesOf(one: Run, { locations }: Notification): string[] {
   return (locations ?? []).flatMap((told) => {
     const place = told?.physicalLocation?.artifactLocation;
     const uri = uriOf(one, place);
-    // A folder is none of the files that findings name.
-    return uri && !uri.endsWith('/') ? [pathOf(one, place)] : [];
+    return typeof uri === 'string' ? [pathOf(one, place)] : [];
   });
 }

@@ -1,8 +1,7 @@
-import { hash } from 'node:crypto';
 import { toolKey } from '#domain/origin.ts';
 import { type FindingCategory, SCANNERS, type Scanner, type Severity } from '#domain/vocabulary.ts';
-import { cweIds, descriptionOf, normaliseCode, ruleId, titleOf, titleOfRule } from './normalise.ts';
-import { hmac, withoutLiterals } from './redact.ts';
+import { cweIds, descriptionOf, ruleId, titleOf, titleOfRule } from './normalise.ts';
+import { withoutLiterals } from './redact.ts';
 import type { ReportedFinding } from './reported-finding.ts';
 import {
   compareText,
@@ -14,19 +13,17 @@ import {
   settle,
   unreadable,
 } from './result.ts';
+import { identityOf, saidOf } from './sarif-identity.ts';
 import { type Result, type Rule, type Run, result, sarifLog } from './sarif-log.ts';
 import { pathOf } from './sarif-paths.ts';
 import { RuleBook } from './sarif-rules.ts';
 import { brokenOff, troubledPaths } from './sarif-troubles.ts';
-import { nameWithoutSecrets } from './secret-shapes.ts';
 import { toolOf } from './tool.ts';
 
 /** Results of one run of a report; GitHub's code scanning has the same bound. */
 export const MAX_RESULTS = 25_000;
 
 const LONGEST_NAME = 200;
-/** Of a longer message only this much is looked at. */
-const LONGEST_MESSAGE = 16 * 1024;
 
 /** What a SARIF report holds of one scanner. */
 export interface SarifReport {
@@ -168,58 +165,8 @@ function locate(one: Run, rules: RuleBook, item: Result, key: string): Located {
     line: place?.region?.startLine ?? null,
     column: place?.region?.startColumn ?? 0,
     identity: identityOf(one, item, id, path, key),
-    said: usable(item.fingerprints, key)
-      ? ''
-      : hash('sha256', JSON.stringify(item.message ?? null), 'base64'),
+    said: saidOf(one, item, key),
   };
-}
-
-/**
- * What makes it the same result in the next report: its fingerprints, else its partial ones with rule and
- * path, else its code with rule and path (an HMAC: the code can be a secret), else the function that it is
- * in, with rule and path. Never its message: tools reword theirs, and count in them.
- */
-function identityOf(one: Run, item: Result, id: string, path: string, key: string): string {
-  const known = usable(item.fingerprints, key);
-  if (known) return JSON.stringify([id, known]);
-  const partial = usable(item.partialFingerprints, key);
-  if (partial) return JSON.stringify([id, path, partial]);
-  const snippet = item.locations?.[0]?.physicalLocation?.region?.snippet?.text ?? '';
-  if (snippet.trim() !== '') return JSON.stringify([id, path, hmac(key, normaliseCode(snippet))]);
-  const masked = maskedMatch(one, item);
-  if (masked !== null) return JSON.stringify([id, path, hmac(key, normaliseCode(masked))]);
-  return JSON.stringify([id, path, null, logicalNameOf(one, item)]);
-}
-
-/** The line that Trivy's message shows of a secret, masked: part of a fixed text, and all that tells two apart. */
-function maskedMatch({ tool }: Run, { message }: Result): string | null {
-  if (!tool.driver.name.toLowerCase().includes('trivy')) return null;
-  return /^Match: (.*\S.*)$/m.exec(message?.text?.slice(0, LONGEST_MESSAGE) ?? '')?.[1] ?? null;
-}
-
-/** Sorted; without what tells nothing (Semgrep writes `requires login`), or null. One that holds a secret is hashed. */
-function usable(
-  prints: Readonly<Record<string, string>> | null | undefined,
-  key: string,
-): [string, string][] | null {
-  const told = Object.entries(prints ?? {})
-    .filter(([, value]) => value.trim() !== '' && value !== 'requires login')
-    .map(([name, value]): [string, string] => [
-      name,
-      nameWithoutSecrets(value) === value ? value : hmac(key, value),
-    ])
-    .sort(([a], [b]) => compareText(a, b));
-  return told.length === 0 ? null : told;
-}
-
-/** The function, class or resource that a result is about, where it names one. */
-function logicalNameOf({ logicalLocations: shared }: Run, item: Result): string | null {
-  const own = item.locations?.[0]?.logicalLocations?.[0];
-  for (const one of [own, shared?.[own?.index ?? -1]]) {
-    const name = one?.fullyQualifiedName || one?.name;
-    if (name) return nameWithoutSecrets(name);
-  }
-  return null;
 }
 
 function findingOf({ result: item, rules, rule, ruleId: id, path, line }: Located, scanner: Scanner) {

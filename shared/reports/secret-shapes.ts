@@ -4,7 +4,7 @@
  * report: no pattern has a repetition that a later part of it could make it take back.
  */
 
-import { isSecret, PLACEHOLDER, REDACTED } from './secret-values.ts';
+import { isSecret, isTerm, isWords, looksGiven, PLACEHOLDER, REDACTED } from './secret-values.ts';
 import { withoutCommandSecrets, withoutQuoted } from './secret-words.ts';
 
 export { REDACTED } from './secret-values.ts';
@@ -38,6 +38,18 @@ const TOKENS = new RegExp(
     'ya29\\.[\\w-]{16,4096}',
     'hvs\\.[\\w-]{16,4096}',
     'hooks\\.slack\\.com/services/[\\w/-]{16,4096}',
+    'discord(?:app)?\\.com/api/(?:v\\d{1,2}/)?webhooks/\\d{1,30}/[\\w-]{16,4096}',
+    // Of a Telegram bot.
+    '(?<![\\d.])\\d{8,10}:A[\\w-]{34,4096}',
+    'GOCSPX-[\\w-]{16,4096}',
+    'dckr_[po]at_[\\w-]{16,4096}',
+    'ATATT3[\\w=-]{16,4096}',
+    'figd_[\\w-]{16,4096}',
+    'lin_api_[A-Za-z0-9]{16,4096}',
+    '(?<![A-Za-z0-9])dapi[a-f0-9]{32,4096}',
+    'NRAK-[A-Z0-9]{16,4096}',
+    'rubygems_[a-f0-9]{32,4096}',
+    'pscale_(?:tkn|pw|oauth)_[\\w.-]{16,4096}',
   ].join('|'),
   'g',
 );
@@ -49,12 +61,18 @@ const KEY_LINE = /[^A-Za-z0-9+/=]{0,8}[A-Za-z0-9+/=]{24,4096}/y;
 /** Of an address with a scheme, or of one that begins with two slashes where a text or a word does. */
 const USER_INFO = /(?:(\b[a-z][a-z0-9+.-]{0,30})?:|(?<![^\s"'`(<=,]))\/{2,8}([^\s/?#"'<>]{1,4096})@/gi;
 const CREDENTIALS = /\b(Bearer|Basic) {1,4}([\w.~+/-]{16,16384}={0,2})/gi;
+/** Behind the header's own name less is enough. */
+const AUTHORIZATION =
+  /(\bAuthorization\\?["'`]? {0,3}(?:=>|[:=,]) {0,3}\\?["'`]?)((?:Bearer|Basic|token|ApiKey|AWS4-HMAC-SHA256) {1,4})?([^\s"'`,;<>\\]{8,4096})/gi;
+/** Without a scheme it has to look like a token. */
+const BARE = /^(?=.{0,200}[\d=])[\w.~+/-]{16,4096}={0,2}$/;
+const ORACLE = /(jdbc:oracle:[a-z]{1,10}:[^\s/@"'`]{1,128}\/)([^\s@"'`]{1,128})(?=@)/gi;
 const SIGNATURES = /([?&;](?:sig|signature|x-amz-signature|auth|jwt)=)([^\s&"'<>;#]{1,4096})/gi;
 
 /** The end of a name that says what its value is, an assignment, and the value's quote. */
 const ASSIGNMENT = new RegExp(
   [
-    '(pass(?:word|wd|phrase)|pwd|secret|token|credential|(?:api|access|account|private|signing|encryption)[ _-]?key)',
+    '(pass(?:word|wd|phrase|code)|(?:store|key)?pass|pwd?|secret|token|credential|(?:api|access|account|private|signing|encryption)[ _-]?key)',
     '(s?)(?:[_-]?(?:key|id|value|text|string|hash|data|b64|base64))?\\d{0,3}(?:[_-]?id)?',
     '(\\\\?["\'`]?)( {0,3})(={1,3}>?|:=|:)( {0,3})(\\\\?["\'`]?)',
   ].join(''),
@@ -65,9 +83,11 @@ const UNQUOTED = /[^\s"'`&;<>]*/y;
 const NO_VALUE =
   /^(?:\$\{|\$\(|\$[a-z_]+(?![\w$])|\{\{|\{\w{0,20}\}(?!\w)|\[[\w ]{0,20}\]|%[sd(]|%\w{1,30}%|:|\/\/|REDACTED|(?:process|os|config|settings|req|request|params|this|self|secrets|env|vars?)[.[]|[a-z_$][\w$.]{0,60}\()/i;
 
+const MAX_PASSES = 4;
+
 /** The text without the secrets in it. Twice is the same as once. */
 export function withoutSecrets(text: string): string {
-  return cleaned(text, true);
+  return settled(text, true);
 }
 
 /**
@@ -75,21 +95,39 @@ export function withoutSecrets(text: string): string {
  * `secrets:S6290` is a rule.
  */
 export function nameWithoutSecrets(name: string): string {
-  return cleaned(name, false);
+  return settled(name, false);
+}
+
+/** What one pass takes away may show what stood beside it; texts without secrets are gone through once. */
+function settled(text: string, colons: boolean): string {
+  let clean = cleaned(text, colons);
+  for (let before = text, passes = 1; clean !== before && passes < MAX_PASSES; passes += 1) {
+    before = clean;
+    clean = cleaned(before, colons);
+  }
+  return clean;
 }
 
 function cleaned(text: string, colons: boolean): string {
   if (text.length < 8) return text;
-  const clean = withoutAssigned(
-    withoutUsers(withoutKeyBlocks(text))
-      .replace(TOKENS, REDACTED)
-      .replace(CREDENTIALS, (all, scheme: string, value: string) =>
-        /[\d=]/.test(value) ? `${scheme} ${REDACTED}` : all,
-      )
-      .replace(SIGNATURES, (all, name: string, value: string) => (isSecret(value) ? name + REDACTED : all)),
-    colons,
-  );
+  const tokens = withoutUsers(withoutKeyBlocks(text)).replace(TOKENS, REDACTED);
+  // Once more: a token with a slash in it hides the user that it is part of.
+  const clean = withoutAssigned(withoutHeaders(withoutUsers(tokens)), colons);
   return colons ? withoutCommandSecrets(withoutQuoted(clean)) : clean;
+}
+
+function withoutHeaders(text: string): string {
+  return text
+    .replace(CREDENTIALS, (all, scheme: string, value: string) =>
+      /[\d=]/.test(value) && !isWords(value) ? `${scheme} ${REDACTED}` : all,
+    )
+    .replace(AUTHORIZATION, (all, header: string, scheme: string | undefined, value: string) =>
+      isPlain(value) || isWords(value) || (scheme === undefined && !BARE.test(value))
+        ? all
+        : header + (scheme ?? '') + REDACTED,
+    )
+    .replace(ORACLE, (all, user: string, value: string) => (isPlain(value) ? all : user + REDACTED))
+    .replace(SIGNATURES, (all, name: string, value: string) => (isSecret(value) ? name + REDACTED : all));
 }
 
 function withoutKeyBlocks(text: string): string {
@@ -164,22 +202,57 @@ function withoutAssigned(text: string, colons: boolean): string {
   let clean = '';
   let copied = 0;
   for (let found = assignment.exec(text); found; found = assignment.exec(text)) {
-    const [, , plural, closing, before = '', sign = '', after = '', quote = ''] = found;
+    const [, name = '', plural, closing, before = '', sign = '', after = '', quote = ''] = found;
     const start = assignment.lastIndex;
     // `secrets:read` and `arn:…:secret:name` are names.
     if (sign === ':' && (!colons || plural || text[found.index - 1] === ':')) continue;
     if (quote !== '' && closing === '' && endsQuotation(text, found.index, start, quote)) continue;
+    if (SHORT_NAME.test(name) && !isName(text, found.index)) continue;
     const end = endOfValue(text, start, quote);
     const value = text.slice(start, end);
     if (!isSecret(value)) continue;
     // `password: must be changed` is a sentence: where there is space, the value has to look the part.
     const written = before + after !== '' && !(quote !== '' && (sign !== ':' || closing !== ''));
-    if (written && !(value.length >= 10 && /\d/.test(value) && /\p{L}/u.test(value))) continue;
+    if (quote === '' && isWord(text, found.index, name, value, written && sign === ':')) continue;
+    if (written && !looksGiven(value, /^p/i.test(name) ? 6 : 10)) continue;
+    // `secret: rotation90days is on` too.
+    if (
+      written &&
+      quote === '' &&
+      SENTENCE.test(text.slice(end, end + 3)) &&
+      /^[a-z]+\d{1,4}[a-z]*$/i.test(value)
+    )
+      continue;
     clean += text.slice(copied, start) + REDACTED;
     copied = end;
     assignment.lastIndex = end;
   }
   return clean + text.slice(copied);
+}
+
+/** Such a name is also the end of `bypass` and `compass`. */
+const SHORT_NAME = /^p(?:ass|w)$/i;
+/** A word goes on, and so does the sentence. */
+const SENTENCE = /^ [a-z]/;
+
+function isName(text: string, at: number): boolean {
+  const before = text[at - 1] ?? ' ';
+  return !/[a-z\d]/i.test(before) || (/[a-z\d]/.test(before) && text[at] === 'P');
+}
+
+/**
+ * `passwordHash=BCrypt.hash` is code, `pass=always` says how, and `PASS: TestLog4j` is a test's; but `DB_PASS=`
+ * and `&pass=` are settings.
+ */
+function isWord(text: string, at: number, name: string, value: string, listed: boolean): boolean {
+  // A longer one, looked at again for each name in it, would take its time.
+  if (value.length > 80) return false;
+  if (/^[A-Z][A-Za-z]{0,60}(?:\.[a-z][A-Za-z_]{0,60}){1,8}$/.test(value)) return true;
+  return SHORT_NAME.test(name) && (listed || !/\d/.test(value)) && !/[_?&;-]/.test(text[at - 1] ?? ' ');
+}
+
+function isPlain(value: string): boolean {
+  return PLACEHOLDER.test(value) || NO_VALUE.test(value) || isTerm(value);
 }
 
 /** Whether it is the sentence that goes on behind the quote: set "token=" to nothing. */

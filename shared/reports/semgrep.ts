@@ -27,7 +27,11 @@ import {
 
 const scannedPaths = z.object({ scanned: told.list }).nullish().catch(null);
 
-export const semgrepTop = z.object({ results: z.array(z.unknown()), errors: told.list, paths: scannedPaths });
+export const semgrepTop = z.object({
+  results: z.array(z.unknown()),
+  errors: z.unknown().optional(),
+  paths: scannedPaths,
+});
 export const SEMGREP_SHAPE = 'it has no "results" list.';
 
 /** What Semgrep writes in place of what it tells to those who log in. */
@@ -89,7 +93,7 @@ export function parseSemgrep(report: unknown): ParsedReport {
     .read(semgrepResult, top.results)
     .filter((result) => result.extra.is_ignored !== true);
   const numbered = numberOccurrences(results, identityOf, byPosition);
-  const errors = top.errors ?? [];
+  const errors = errorsOf(top.errors);
   const { incomplete, unread } = shortOf(errors, top.paths?.scanned?.length ?? 0);
   return {
     findings: settle(numbered.map(({ item, occurrence }) => findingOf(item, occurrence))),
@@ -160,6 +164,12 @@ function byPosition(a: SemgrepResult, b: SemgrepResult): number {
     a.end.col - b.end.col ||
     compareText(a.extra.message, b.extra.message)
   );
+}
+
+/** Something else than a list in its place counts as one error that can't be read. */
+export function errorsOf(errors: unknown): readonly unknown[] {
+  if (errors === undefined || errors === null) return [];
+  return Array.isArray(errors) ? errors : [null];
 }
 
 /** Files that Semgrep could not analyse, by kind: it exits 0 even so. */

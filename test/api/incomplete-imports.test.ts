@@ -75,6 +75,28 @@ describe('a report of some files that were not analysed whole', () => {
     expect(await statusesOf(org, asset)).toEqual({ 'a.ts': 'open', 'b.ts': 'open', 'c.ts': 'resolved' });
   });
 
+  it.each(['file:///w/src/b.ts', 'b.ts', 'src/', 'src'])('names it as it likes: %s', async (told) => {
+    const asset = await freshAsset(org);
+    const [a, b, c] = [{ path: 'a.ts' }, { path: 'src/b.ts' }, { path: 'lib/c.ts' }];
+    await importReport(org, asset, sarifLog([a, b, c]));
+    const scan = await importReport(org, asset, unread([a], told));
+    expect(scan).toMatchObject({ status: 'completed', resolved_count: 1 });
+    expect(await statusesOf(org, asset)).toEqual({
+      'a.ts': 'open',
+      'src/b.ts': 'open',
+      'lib/c.ts': 'resolved',
+    });
+  });
+
+  it('is another request than one of other files', async () => {
+    const asset = await freshAsset(org);
+    const key = `key ${asset}`;
+    await sendReport(org, asset, unread([{ path: 'a.ts' }], 'b.ts'), {}, key);
+    await expect(sendReport(org, asset, sarifLog([{ path: 'a.ts' }]), {}, key)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
   it('is taken from Semgrep itself too, by upload', async () => {
     const asset = await freshAsset(org);
     const result = (path: string) => ({

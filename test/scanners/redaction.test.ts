@@ -31,6 +31,17 @@ const SECRETS: Record<string, string> = {
   'JSON web token': `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ${hex(12)}.${hex(30)}`,
   'API key of ours': `svc_ak_${hex(16)}_${hex(38)}`,
   'webhook secret': `whsec_${randomBytes(32).toString('base64')}`,
+  'Google OAuth secret': `GOCSPX-${hex(28)}`,
+  'Docker token': `dckr_pat_${hex(27)}`,
+  'Atlassian token': `ATATT3xFfGF0${hex(60)}`,
+  'Figma token': `figd_${hex(40)}`,
+  'Linear key': `lin_api_${hex(40)}`,
+  'Databricks token': `dapi${hex(32)}`,
+  'New Relic key': `NRAK-${upper(27)}`,
+  'RubyGems key': `rubygems_${hex(48)}`,
+  'PlanetScale token': `pscale_tkn_${hex(40)}`,
+  'Telegram bot token': `1234567890:AA${hex(33)}`,
+  'Discord webhook': `discord.com/api/webhooks/${hex(2).replaceAll(/\D/g, '1')}/${hex(60)}`,
 };
 
 describe('what looks like a secret', () => {
@@ -67,6 +78,43 @@ describe('what looks like a secret', () => {
     ['The default is password=hunter22.', 'The default is password=REDACTED.'],
   ])('%s', (text, clean) => {
     expect(withoutSecrets(text)).toBe(clean);
+  });
+
+  test.each([
+    ['Authorization: token abcdef0123456789', 'Authorization: token REDACTED'],
+    ['curl -H "Authorization: Bearer abcd1234efgh"', 'curl -H "Authorization: Bearer REDACTED"'],
+    ['{"Authorization": "Basic YW5uOmI="}', '{"Authorization": "Basic REDACTED"}'],
+    ['Authorization: dXNlcjpwYXNzd29yZA==', 'Authorization: REDACTED'],
+    ['DB_PASS=hunter2x1', 'DB_PASS=REDACTED'],
+    ['DB_PASS=letmein', 'DB_PASS=REDACTED'],
+    ['/login?user=ann&pass=letmein', '/login?user=ann&pass=REDACTED'],
+    ['pass=hunter2x1', 'pass=REDACTED'],
+    ['MYSQL_ROOT_PW: "hunter2x1"', 'MYSQL_ROOT_PW: "REDACTED"'],
+    ['set_password("hunter2x1")', 'set_password("REDACTED")'],
+    ['password: hunter2', 'password: REDACTED'],
+    ['password: Sup3rS3cret99 was found', 'password: REDACTED was found'],
+    ['keytool -list -storepass changeit -keystore a', 'keytool -list -storepass REDACTED -keystore a'],
+    ['Hardcoded secret detected: s3cr3tpw99', 'Hardcoded secret detected: REDACTED'],
+    ['jdbc:oracle:thin:scott/tiger9@db:1521:x', 'jdbc:oracle:thin:scott/REDACTED@db:1521:x'],
+  ])('by the words around it: %s', (text, clean) => {
+    expect(withoutSecrets(text)).toBe(clean);
+    expect(withoutSecrets(clean)).toBe(clean);
+  });
+
+  test.each([
+    'kubernetes secret "tls-cert-2024" not found',
+    'credential: CVE-2024-12345678 in a library',
+    'Ensure secret: rotation90days is on',
+    'private key: RSA-2048bits, API key: AES256GCM12, password: argon2id',
+    'Basic authentication-over-http-is-insecure2, Basic authentication123 is used',
+    'passwordHash=BCrypt.hash',
+    `Authorization: Bearer <token>, Authorization: Bearer $TOKEN, Authorization: Bearer authentication`,
+    'Authorization: https://docs.test/authorization2, the Authorization: header',
+    'bypass=hunter2x1 and compass: abcdef1234; pass=always; --- PASS: TestLog4jAndMore',
+    'getSecret("db1credentials") and password: 14characters',
+    'jdbc:oracle:thin:@//db:1521/x',
+  ])('by the words around it these stay: %s', (text) => {
+    expect(withoutSecrets(text)).toBe(text);
   });
 
   test.each([
@@ -196,6 +244,15 @@ describe('what looks like a secret', () => {
         ' ',
       ),
       ...['curl ', ' -u ', 'mysql ', ' -p', 'hard-coded ', '//', '--token ', 'password ', ' | '],
+      ...[
+        'Authorization: ',
+        'DB_PASS=',
+        'pass: ',
+        '(',
+        'keytool -storepass ',
+        'jdbc:oracle:thin:a/',
+        'hunter22',
+      ],
       ...['"', "'", '\\', ' ', '\n', '.', '=', ':', '&', 'x', 'abc123', '-----END PRIVATE KEY-----'],
     );
     fc.assert(
@@ -246,6 +303,19 @@ describe('what looks like a secret', () => {
       "hard-coded password '",
       '//a',
       '--token a',
+      'pass=',
+      'DB_PW: ',
+      'Authorization: Bearer ',
+      'Authorization:abcdefgh',
+      'jdbc:oracle:thin:',
+      'jdbc:oracle:thin:a/',
+      'hard-coded secret ',
+      'hard-coded secret: a',
+      'password("',
+      'keytool -storepass ',
+      '12345678:',
+      'password: sha-',
+      'Basic a-b.',
       '-u',
       'a-',
     ],

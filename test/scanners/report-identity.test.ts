@@ -212,6 +212,35 @@ describe('identity', () => {
     expect(await sanitiseReport(scanner, clean, { ...context, key: 'other' })).toEqual(clean);
   });
 
+  const leaks = (...told: (readonly [string, string, number | undefined])[]) =>
+    told.map(([Secret, Match, Entropy], index) => ({
+      ...{ RuleID: 'r', File: '.env', StartLine: index + 1 },
+      ...{ Secret, Match, Entropy },
+    }));
+
+  test.each([
+    ['wholly', 'REDACTED'],
+    ['in part', 'AKIA...'],
+  ])('gitleaks: of a secret that is masked %s the entropy tells which it is', async (_, mask) => {
+    const both = await imported('gitleaks', leaks([mask, mask, 3.5], [mask, mask, 3.9]));
+    const second = await imported('gitleaks', leaks([mask, mask, 3.9]));
+    expect(new Set(both).size).toBe(2);
+    expect(both).toEqual(expect.arrayContaining(second));
+    expect(await imported('gitleaks', leaks([mask, mask, 3.5]))).not.toEqual(second);
+    // Its line tells too, and with all of it equal none is lost.
+    const lines = leaks([mask, `A=${mask}`, 3.5], [mask, `B=${mask}`, 3.5], [mask, `B=${mask}`, 3.5]);
+    const found = await imported('gitleaks', lines);
+    expect(new Set(found).size).toBe(3);
+    expect(found).toEqual(
+      expect.arrayContaining(await imported('gitleaks', leaks([mask, `B=${mask}`, 3.5]))),
+    );
+    expect(await imported('gitleaks', leaks([mask, mask, 3.5]), 'another key')).not.toEqual(both);
+    const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+    const clean = await sanitiseReport('gitleaks', lines, context);
+    expect(JSON.stringify(clean)).not.toContain('3.5');
+    expect(await sanitiseReport('gitleaks', clean, { ...context, key: 'other' })).toEqual(clean);
+  });
+
   test('gitleaks: of several commits the earliest is told', () => {
     const leak = (Commit: string, date: string, StartLine: number) => ({
       RuleID: 'github-pat',

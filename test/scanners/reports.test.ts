@@ -269,6 +269,13 @@ describe('a report that does not tell all that is there', () => {
     expect(parseReport('semgrep', report).incomplete).toContain('ran out of time or memory');
   });
 
+  test.each([{ path: 'b.py' }, 'x', 7, false])('semgrep: no list of errors, but %j', async (errors) => {
+    const report = { ...(sample('semgrep') as object), errors };
+    const context = { key: 'key', readLines: async () => null, secrets: new Set<string>() };
+    for (const told of [report, await sanitiseReport('semgrep', report, context)])
+      expect(parseReport('semgrep', told).incomplete).toContain('can not be read: 1 error');
+  });
+
   test('what Semgrep was told to skip was skipped in the last run too', () => {
     const paths = { scanned: ['a.py'], skipped: [{ path: 'big.js', reason: 'exceeded_size_limit' }] };
     expect(parseReport('semgrep', { ...(sample('semgrep') as object), paths }).incomplete).toBeNull();

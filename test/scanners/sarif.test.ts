@@ -132,6 +132,34 @@ describe('who a result is', () => {
     expect(new Set(of(one('A=****', 1), one('A=****', 2))).size).toBe(2);
   });
 
+  const leaked = (...told: (readonly [string, string, number])[]) => {
+    const results = told.map(([text, commitSha, startLine]) => {
+      const partialFingerprints = { commitSha, email: 'a', author: 'a', date: 'd', commitMessage: 'm' };
+      const artifactLocation = { uri: '.env' };
+      const region = { startLine, startColumn: 1, snippet: { text } };
+      return said('a secret', {
+        partialFingerprints,
+        locations: [{ physicalLocation: { artifactLocation, region } }],
+      });
+    });
+    return identities(logOf(results, { driver: 'gitleaks' }));
+  };
+
+  test('of Gitleaks its line tells a secret, and the commit only where nothing else does', () => {
+    const both = leaked(['A=REDACTED', 'c1', 1], ['B=REDACTED', 'c1', 2]);
+    expect(new Set(both).size).toBe(2);
+    expect(both).toEqual(expect.arrayContaining(leaked(['B=REDACTED', 'c2', 1])));
+    for (const mask of ['REDACTED', 'AKIA...']) {
+      const masked = leaked([mask, 'c1', 1], [mask, 'c2', 1]);
+      expect(new Set(masked).size).toBe(2);
+      expect(masked).toEqual(expect.arrayContaining(leaked([mask, 'c2', 1])));
+      expect(leaked([mask, 'c1', 1])).not.toEqual(leaked([mask, 'c2', 1]));
+    }
+    // None is lost where all is equal, but for the commit or the place.
+    expect(new Set(leaked(['T=REDACTED', 'c1', 1], ['T=REDACTED', 'c2', 1])).size).toBe(2);
+    expect(new Set(leaked(['REDACTED', 'c1', 1], ['REDACTED', 'c1', 2])).size).toBe(2);
+  });
+
   // Another one would give every finding of such a log a new identity.
   test('what prints and code gave, they give', () => {
     const known = logOf([said('x', { fingerprints: { 'v/1': 'zzz' } })], { driver: 'Semgrep OSS' });
@@ -168,9 +196,12 @@ describe('a run that did not get to its end', () => {
   });
 
   test.each(['toolExecutionNotifications', 'toolConfigurationNotifications'])(
-    'an error among its %s that names no file',
+    'an error among its %s that names no file, or no other than the root',
     (kind) => {
-      for (const told of [{ level: 'error' }, { level: 'error', ...at('src/') }]) {
+      for (const told of [
+        { level: 'error' },
+        ...['', '.', '/', './', 'file:///'].map((uri) => ({ level: 'error', ...at(uri) })),
+      ]) {
         const run = { invocations: [{ executionSuccessful: true, [kind]: [told] }] };
         const reason = 'The report tells an error of CodeQL that may have kept results from it';
         expect(parsed(logOf([said('x')], run)).incomplete).toBe(reason);
@@ -182,19 +213,22 @@ describe('a run that did not get to its end', () => {
     invocations: [{ executionSuccessful: true, toolExecutionNotifications: told }],
   });
 
-  test('of files that an error or a warning names, only these', () => {
+  test('of files and folders that an error or a warning names (its default), only these', () => {
     const told = [
       { level: 'error', ...at('file:///src/a%20b.ts') },
       { level: 'warning', ...at('./c.ts') },
       { level: 'note', ...at('d.ts') },
       { ...at('e.ts') },
-      { level: 'none' },
+      { level: 'error', ...at('src/') },
+      { level: 'warning', ...at('file:///w/lib/') },
+      { level: 'warning', ...at('/') },
+      { level: 'none', ...at('f.ts') },
       { level: 'warning' },
       null,
     ];
     const { incomplete, unread } = parsed(logOf([said('x')], notified(...(told as object[]))));
     expect(incomplete).toBeNull();
-    expect(unread).toEqual(['c.ts', 'src/a b.ts']);
+    expect(unread).toEqual(['c.ts', 'e.ts', 'src', 'src/a b.ts', 'w/lib']);
   });
 
   test('is none where only the exit code says so: many tools exit with 1 where they found something', () => {
