@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { parseCell } from '#domain/cells.ts';
@@ -21,7 +22,14 @@ export interface ExportFindingsDependencies
 /** Findings read at once. */
 const PAGE = 500;
 
-/** Writes the file of an export, page by page through the list. Safe to repeat: the file is written anew. */
+/** The lease is renewed after so long: well within its 60 seconds. */
+const RENEWAL = 15_000;
+
+/**
+ * Writes the file of an export, page by page through the list. Safe to repeat: the file is written anew,
+ * whole, so that one that was overtaken leaves a good file as well. One at a time works on it; after a
+ * crash the sweep sends it again.
+ */
 export async function exportFindings(
   message: ExportRequested,
   dependencies: ExportFindingsDependencies,
@@ -29,26 +37,46 @@ export async function exportFindings(
   const { exports, bucket, clock } = dependencies;
   const { org_id: orgId, export_id: exportId } = message;
   const record = await exports.get(orgId, exportId, clock.now());
-  if (record?.status !== 'queued' && record?.status !== 'running') return;
+  if (record?.status !== 'queued' && record?.status !== 'running') {
+    if (!record) await exports.forget(orgId, exportId);
+    return;
+  }
+  const holder = randomUUID();
+  if (!(await exports.take(orgId, exportId, holder, clock.now()))) return;
+  let renewed = clock.now();
+  const keepLease = async () => {
+    const now = clock.now();
+    if (!(await exports.renew(orgId, exportId, holder, now))) throw new TakenOver();
+    renewed = now;
+  };
   try {
     const filter = await readFilter(orgId, record.selection as Selection, dependencies);
     let count = 0;
     const read: ReadFindings = async function* (scanner) {
       for await (const finding of walk(orgId, ofScanner(filter, scanner), dependencies)) {
+        if (clock.now() - renewed > RENEWAL) await keepLease();
         count += 1;
         yield finding;
       }
     };
     const file = await zipped(writeFile(record.format, read));
+    await keepLease();
     await bucket.write({ orgId, exportId }, file);
     const finished_at = timestamp(clock.now());
-    await exports.settle(orgId, exportId, { status: 'completed', count, error: null, finished_at });
+    await exports.finish(orgId, exportId, { status: 'completed', count, error: null, finished_at }, holder);
   } catch (error) {
+    if (error instanceof TakenOver) return;
     logError('export failed', error, { org_id: orgId, export_id: exportId });
     const failure = { code: 'internal_error', message: 'The file could not be written; ask again' };
     const finished_at = timestamp(clock.now());
-    await exports.settle(orgId, exportId, { status: 'failed', count: null, error: failure, finished_at });
+    const outcome = { status: 'failed', count: null, error: failure, finished_at } as const;
+    await exports.finish(orgId, exportId, outcome, holder);
   }
+}
+
+/** The lease ran out and another one goes on, or the sweep has ended it. */
+class TakenOver extends Error {
+  override readonly name = 'TakenOver';
 }
 
 function ofScanner(filter: FindingFilter, scanner: Parameters<ReadFindings>[0]): FindingFilter {

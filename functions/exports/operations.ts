@@ -35,17 +35,10 @@ export const exportOperations: Implementations<typeof exports_.operations, Expor
     try {
       await exportRequests.send({ org_id: caller.orgId, export_id: record.id });
     } catch (error) {
-      // Nobody else would send it: the export says so instead of waiting for ever.
-      logError('export request not sent', error, { org_id: caller.orgId, export_id: record.id });
-      const failure = { code: 'service_unavailable', message: 'The export could not be queued; ask again' };
-      const finished_at = timestamp(clock.now());
-      await exports.settle(caller.orgId, record.id, {
-        status: 'failed',
-        count: null,
-        error: failure,
-        finished_at,
+      logError('export request not sent; the sweep will', error, {
+        org_id: caller.orgId,
+        export_id: record.id,
       });
-      return present({ ...record, status: 'failed', error: failure, finished_at }, null);
     }
     return present(record, null);
   },

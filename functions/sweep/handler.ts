@@ -1,10 +1,12 @@
 import { systemClock } from '#domain/clock.ts';
 import type { DeletionRequested } from '#events/deletions.ts';
+import type { ExportRequested } from '#events/exports.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import { readConfig } from '#shared/config.ts';
 import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
+import { createExportStore } from '#store/exports.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { createReevaluationStore } from '#store/reevaluations.ts';
@@ -20,6 +22,7 @@ const config = readConfig([
   'RUN_STATE_MACHINE_ARN',
   'DELETION_QUEUE_URL',
   'IMPORT_QUEUE_URL',
+  'EXPORT_QUEUE_URL',
   'REEVALUATION_QUEUE_URL',
 ]);
 const table = createTable(config.TABLE_NAME);
@@ -33,6 +36,8 @@ const dependencies = {
   listPendingDeletions: () => listPendingDeletions(table),
   manifests: createManifestStore(table),
   importRequests: createQueue<ImportRequested>(config.IMPORT_QUEUE_URL),
+  exports: createExportStore(table),
+  exportRequests: createQueue<ExportRequested>(config.EXPORT_QUEUE_URL),
   reevaluations: createReevaluationStore(table),
   reevaluationRequests: createQueue<ReevaluationRequested>(config.REEVALUATION_QUEUE_URL),
   deletions: createQueue<DeletionRequested>(config.DELETION_QUEUE_URL),

@@ -1,4 +1,6 @@
+import { timestamp } from '#domain/clock.ts';
 import type { DeletionRequested } from '#events/deletions.ts';
+import type { ExportRequested } from '#events/exports.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import { type FinishRunDependencies, finishRun } from '#functions/finish-run/finish-run.ts';
@@ -6,6 +8,7 @@ import type { Executions } from '#shared/executions.ts';
 import { logError, logWarning } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
+import type { ExportStore, PendingExport } from '#store/exports.ts';
 import type { ManifestStore } from '#store/manifests.ts';
 import type { PendingDeletion } from '#store/pending-deletions.ts';
 import type { ReevaluationStore } from '#store/reevaluations.ts';
@@ -18,27 +21,59 @@ export interface SweepDependencies extends FinishRunDependencies {
   readonly deletions: Queue<DeletionRequested>;
   readonly reevaluations: Pick<ReevaluationStore, 'listIdle'>;
   readonly reevaluationRequests: Queue<ReevaluationRequested>;
+  readonly exports: Pick<ExportStore, 'listPending' | 'finish' | 'forget'>;
+  readonly exportRequests: Queue<ExportRequested>;
   readonly importRequests: Queue<ImportRequested>;
   readonly manifests: Pick<ManifestStore, 'isLeased'>;
 }
 
-/** A scan's messages are on their way for this long before the sweep repeats them. */
+/** Messages of scans and exports are on their way for this long before the sweep repeats them. */
 const PATIENCE = 30_000;
 
 /**
- * Once a minute: finds scans that something forgot, and goes on with them: lost messages, executions
- * that a restart cut off, runs past their deadline. So every scan ends, and nothing stays locked.
+ * Once a minute: finds what something forgot, and goes on with it: lost messages, executions that a
+ * restart cut off, runs past their deadline. So every scan and export ends, and nothing stays locked.
  */
 export async function sweep(dependencies: SweepDependencies): Promise<void> {
   for (const pending of await dependencies.listPendingDeletions()) await dependencies.deletions.send(pending);
   for (const { orgId, assetId } of await dependencies.reevaluations.listIdle(dependencies.clock.now()))
     await dependencies.reevaluationRequests.send({ org_id: orgId, asset_id: assetId });
+  for (const pending of await dependencies.exports.listPending()) {
+    try {
+      await sweepExport(pending, dependencies);
+    } catch (error) {
+      logError('sweep of an export failed', error, { org_id: pending.orgId, export_id: pending.exportId });
+    }
+  }
   for (const { orgId, scanId } of await dependencies.scans.listActive()) {
     try {
       await sweepScan(orgId, scanId, dependencies);
     } catch (error) {
       logError('sweep of a scan failed', error, { org_id: orgId, scan_id: scanId });
     }
+  }
+}
+
+/** Four times as long as its function may take. */
+const EXPORT_PATIENCE = 60 * 60_000;
+
+async function sweepExport(
+  { orgId, exportId, createdAt, leaseUntil }: PendingExport,
+  { exports, exportRequests, clock }: SweepDependencies,
+): Promise<void> {
+  const now = clock.now();
+  const age = now - createdAt;
+  if (age > EXPORT_PATIENCE) {
+    const error = {
+      code: 'internal_error',
+      message: 'The file could not be written within an hour; ask again',
+    };
+    const outcome = { status: 'failed', count: null, error, finished_at: timestamp(now) } as const;
+    const ended = await exports.finish(orgId, exportId, outcome, null);
+    if (!ended) await exports.forget(orgId, exportId);
+    logWarning('ending a lost export', { org_id: orgId, export_id: exportId });
+  } else if (age >= PATIENCE && leaseUntil < now) {
+    await exportRequests.send({ org_id: orgId, export_id: exportId });
   }
 }
 

@@ -126,7 +126,7 @@ export const FUNCTIONS = {
     ...api,
     settings: ['TABLE_NAME', 'REPORT_BUCKET_URL', 'EXPORT_QUEUE_URL'],
     // It signs downloads, so it must be allowed to make them itself.
-    may: { ...NOTHING, table: ['GetItem', 'PutItem', 'UpdateItem'], send: ['exports'], reports: 'download' },
+    may: { ...NOTHING, table: ['GetItem', 'PutItem'], send: ['exports'], reports: 'download' },
   },
   policies: {
     // A whole core, and room for OPA: it takes 40 MB of code and up to 512 MB of memory.
@@ -214,7 +214,7 @@ export const FUNCTIONS = {
     memory: 1769,
     timeoutSeconds: 900,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
-    may: { ...NOTHING, table: [...READ, 'UpdateItem'], reports: 'upload' },
+    may: { ...NOTHING, table: [...READ, 'UpdateItem', 'DeleteItem'], reports: 'upload' },
   },
   'reevaluate-findings': {
     // A whole core, and room for OPA where a policy needs it.
@@ -270,13 +270,14 @@ export const FUNCTIONS = {
       'DISPATCH_QUEUE_URL',
       'DELETION_QUEUE_URL',
       'IMPORT_QUEUE_URL',
+      'EXPORT_QUEUE_URL',
       'REEVALUATION_QUEUE_URL',
       'RUN_STATE_MACHINE_ARN',
     ],
     may: {
       ...NOTHING,
       table: WRITE,
-      send: ['scan-requests', 'run-dispatch', 'deletions', 'imports', 'reevaluations'],
+      send: ['scan-requests', 'run-dispatch', 'deletions', 'imports', 'exports', 'reevaluations'],
       executions: ['stop', 'describe'],
     },
   },

@@ -277,6 +277,13 @@ export const ACCESS_PATTERNS = {
     key: 'REEVALUATIONS / o#a',
     requests: 1,
   },
+  export: { question: 'an export', index: 'table', key: 'ORG#o#EXPORTS / e', requests: 1 },
+  pendingExports: {
+    question: 'exports of all organizations that have not ended (sweep)',
+    index: 'table',
+    key: 'PENDINGEXPORTS / o#e',
+    requests: 1,
+  },
   judgedOrganizations: {
     question: 'organizations that have had an active policy (daily)',
     index: 'table',

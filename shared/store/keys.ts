@@ -228,6 +228,13 @@ export const exportKey = (orgId: string, exportId: string): Key => ({
   pk: `${org(orgId)}#EXPORTS`,
   sk: exportId,
 });
+/** Exports that were accepted and have not ended, over all organizations. */
+export const PENDING_EXPORTS = 'PENDINGEXPORTS';
+/** @param exportId empty: what those of the organization begin with */
+export const pendingExportKey = (orgId: string, exportId = ''): Key => ({
+  pk: PENDING_EXPORTS,
+  sk: `${orgId}#${exportId}`,
+});
 
 export const orgCountersPartition = (orgId: string): string => `${org(orgId)}#COUNT`;
 export const projectCountersPartition = (orgId: string, projectId: string): string =>

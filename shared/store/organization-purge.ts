@@ -18,6 +18,8 @@ import {
   keyHandleKey,
   memberGroupsPartition,
   orgKey,
+  PENDING_EXPORTS,
+  pendingExportKey,
   projectCountersPartition,
   projectNamesPartition,
   REEVALUATIONS,
@@ -158,6 +160,7 @@ export function createOrganizationPurge(table: Table) {
             keepGoing,
           ),
         ...singlePartitions(orgId).map((pk) => () => empty(pk, keepGoing)),
+        () => empty(PENDING_EXPORTS, keepGoing, pendingExportKey(orgId).sk),
         () => empty(REEVALUATIONS, keepGoing, reevaluationKey(orgId, null).sk),
         // An asset whose own deletion has not ended has no entry any more that leads to its parts.
         () =>

@@ -259,4 +259,42 @@ describe('an export', () => {
     await run(async () => {});
     expect(await exports.get(org.orgId, id, Date.now())).toMatchObject({ status: 'failed' });
   });
+
+  it('is written by one at a time, and by the next where that one was lost', async () => {
+    const table = testTable();
+    const counters = createCounterStore(table, 1);
+    const exports = createExportStore(table);
+    const id = crypto.randomUUID();
+    const clock = { at: Date.now(), now: () => clock.at };
+    const attribution = testAttribution(clock.at);
+    await exports.create(org.orgId, { id, format: 'jsonl', selection: {} }, attribution);
+    let written = 0;
+    const run = (write: () => Promise<void>) =>
+      exportFindings(
+        { org_id: org.orgId, export_id: id },
+        {
+          exports,
+          findings: createFindingStore(table, counters),
+          assets: createAssetStore(table, counters),
+          bucket: { write },
+          clock,
+        },
+      );
+    const ordinary = async () => {
+      written += 1;
+    };
+    await run(async () => {
+      expect(await exports.get(org.orgId, id, clock.at)).toMatchObject({ status: 'running' });
+      await run(ordinary);
+      expect(written).toBe(0);
+      // It hangs: its lease runs out, and a second one is through before it.
+      clock.at += 61_000;
+      await run(ordinary);
+      expect(written).toBe(1);
+      throw new Error('the bucket is gone');
+    });
+    expect(written).toBe(1);
+    expect(await exports.get(org.orgId, id, clock.at)).toMatchObject({ status: 'completed', error: null });
+    expect((await exports.listPending()).filter(({ exportId }) => exportId === id)).toEqual([]);
+  });
 });

@@ -8,6 +8,7 @@ import { organizations as group } from '#contract/operations/organizations.ts';
 import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
+import { createExportStore } from '#store/exports.ts';
 import { createOrganizationPurge } from '#store/organization-purge.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
@@ -109,6 +110,9 @@ async function fill(org: TestOrganization): Promise<void> {
     params: { finding_id: toOpaque('finding', records[0]?.id ?? '') },
     body: { status: 'open' },
   });
+  // An export that nobody is at work on.
+  const lost = { id: randomUUID(), format: 'csv' as const, selection: {} };
+  await createExportStore(countedTable().table).create(org.orgId, lost, testAttribution());
   // An asset whose own deletion has only begun, and that has a manifest.
   const { asset } = await seedFindings(org, [{}]);
   const imported = await importReport(org, toOpaque('asset', asset.id), sarifLog([{ path: 'a.ts' }]));

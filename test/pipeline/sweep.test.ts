@@ -7,8 +7,9 @@ import { planScan } from '#functions/scan-planner/plan-scan.ts';
 import { sweep } from '#functions/sweep/sweep.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createExportStore } from '#store/exports.ts';
 import { createImportStore } from '#store/imports.ts';
-import { capacityKey } from '#store/keys.ts';
+import { capacityKey, exportKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createRunStore } from '#store/runs.ts';
@@ -28,10 +29,11 @@ const stores = {
   runs: createRunStore(table),
   assets: createAssetStore(table, createCounterStore(table, 1)),
   organizations: createOrganizationStore(table),
+  exports: createExportStore(table),
 };
 
 let org: TestOrganization;
-let sent: { scans: string[]; dispatches: number; imports: string[] };
+let sent: { scans: string[]; dispatches: number; imports: string[]; exports: string[] };
 let executions: { started: RunExecution[]; stopped: string[]; running: Set<string>; failing: boolean };
 let dependencies: Parameters<typeof planScan>[1] &
   Parameters<typeof dispatchRuns>[1] &
@@ -39,7 +41,7 @@ let dependencies: Parameters<typeof planScan>[1] &
 
 beforeEach(async () => {
   org = await createTestOrganization({ tier: 'free' });
-  sent = { scans: [], dispatches: 0, imports: [] };
+  sent = { scans: [], dispatches: 0, imports: [], exports: [] };
   executions = { started: [], stopped: [], running: new Set(), failing: false };
   dependencies = {
     ...stores,
@@ -59,6 +61,12 @@ beforeEach(async () => {
     deletions: { send: async () => {} },
     reevaluations: { listIdle: async () => [] },
     reevaluationRequests: { send: async () => {} },
+    exports: {
+      ...stores.exports,
+      listPending: async () =>
+        (await stores.exports.listPending()).filter(({ orgId }) => orgId === org.orgId),
+    },
+    exportRequests: { send: async ({ export_id }) => void sent.exports.push(export_id) },
     manifests: createManifestStore(table),
     importRequests: { send: async ({ scan_id }) => void sent.imports.push(scan_id) },
     executions: {
@@ -242,5 +250,78 @@ describe('the sweep', () => {
     expect(new Set(ended.failures.map(({ code }) => code))).toEqual(new Set(['scanner_timeout']));
     expect(executions.stopped).toEqual(executions.started.map(({ run_id }) => run_id));
     expect(await capacity()).toEqual({ queued_scans: 0, running_scans: 0, running_scanners: 0 });
+  });
+});
+
+describe('the sweep of exports', () => {
+  const { exports } = stores;
+  const accepted = async () => {
+    const id = randomUUID();
+    await exports.create(org.orgId, { id, format: 'csv', selection: {} }, testAttribution(clock.at));
+    return id;
+  };
+  const exportOf = (id: string) => exports.get(org.orgId, id, clock.at);
+  const pending = async () => (await dependencies.exports.listPending()).map(({ exportId }) => exportId);
+  const completed = () =>
+    ({ status: 'completed', count: 0, error: null, finished_at: new Date(clock.at).toISOString() }) as const;
+
+  it('sends one again whose message was lost, unless somebody is at work on it', async () => {
+    const id = await accepted();
+    await sweep(dependencies);
+    expect(sent.exports).toEqual([]);
+    clock.at += 31_000;
+    await sweep(dependencies);
+    expect(sent.exports).toEqual([id]);
+
+    expect(await exports.take(org.orgId, id, 'first', clock.at)).toBe(true);
+    expect(await exportOf(id)).toMatchObject({ status: 'running' });
+    clock.at += 50_000;
+    await sweep(dependencies);
+    expect(await exports.renew(org.orgId, id, 'first', clock.at)).toBe(true);
+    clock.at += 50_000;
+    await sweep(dependencies);
+    expect(await exports.take(org.orgId, id, 'second', clock.at)).toBe(false);
+    expect(sent.exports).toEqual([id]);
+
+    // It renews no more: the next one takes over, and what the first one says of it is worth nothing.
+    clock.at += 11_000;
+    await sweep(dependencies);
+    expect(sent.exports).toEqual([id, id]);
+    expect(await exports.take(org.orgId, id, 'second', clock.at)).toBe(true);
+    expect(await exports.renew(org.orgId, id, 'first', clock.at)).toBe(false);
+    expect(await exports.finish(org.orgId, id, completed(), 'first')).toBe(false);
+    expect(await exportOf(id)).toMatchObject({ status: 'running' });
+    expect(await exports.finish(org.orgId, id, completed(), 'second')).toBe(true);
+    expect(await exportOf(id)).toMatchObject({ status: 'completed', count: 0 });
+    expect(await pending()).toEqual([]);
+  });
+
+  it('ends one that has not ended after an hour, whoever holds it', async () => {
+    const id = await accepted();
+    clock.at += 60 * 60_000;
+    await exports.take(org.orgId, id, 'somebody', clock.at);
+    await sweep(dependencies);
+    expect(await exportOf(id)).toMatchObject({ status: 'running' });
+    clock.at += 1000;
+    await sweep(dependencies);
+    expect(await exportOf(id)).toMatchObject({
+      status: 'failed',
+      count: null,
+      error: { code: 'internal_error', message: expect.stringContaining('within an hour') },
+      finished_at: new Date(clock.at).toISOString(),
+    });
+    expect(await exports.finish(org.orgId, id, completed(), 'somebody')).toBe(false);
+    expect(await exportOf(id)).toMatchObject({ status: 'failed' });
+    expect(await pending()).toEqual([]);
+  });
+
+  it('forgets one whose record is gone, and makes none anew', async () => {
+    const id = await accepted();
+    await table.deleteAll([exportKey(org.orgId, id)]);
+    expect(await exports.take(org.orgId, id, 'somebody', clock.at)).toBe(false);
+    clock.at += 61 * 60_000;
+    await sweep(dependencies);
+    expect(await pending()).toEqual([]);
+    expect(await table.get(exportKey(org.orgId, id))).toBeNull();
   });
 });

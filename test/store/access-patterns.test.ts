@@ -7,6 +7,7 @@ import { ACCESS_PATTERNS, type AccessPatternName } from '#store/access-patterns.
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createCredentialStore } from '#store/credentials.ts';
+import { createExportStore } from '#store/exports.ts';
 import { ofAsset } from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
@@ -52,10 +53,17 @@ const stores = {
   writes: createFindingWriteStore(table, counters),
   manifests: createManifestStore(table),
   imports: createImportStore(table),
+  exports: createExportStore(table),
 };
 
 let org: TestOrganization;
-const ids = { session: randomUUID(), project: randomUUID(), scan: '', run: randomUUID() };
+const ids = {
+  session: randomUUID(),
+  project: randomUUID(),
+  scan: '',
+  run: randomUUID(),
+  export: randomUUID(),
+};
 const asset = sampleAsset({ project_id: ids.project });
 const integration = {
   id: randomUUID(),
@@ -125,6 +133,7 @@ beforeAll(async () => {
     { ...policy, code: await createPolicyCodeStore(table).keep(orgId, compiled), message: 'why' },
     testAttribution(),
   );
+  await stores.exports.create(orgId, { id: ids.export, format: 'csv', selection: {} }, testAttribution());
   await stores.policyRuns.record(orgId, policyRun);
   await table.transact(judgingWrites(orgId, Date.now()));
   ids.scan = randomUUID();
@@ -372,6 +381,17 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
   pendingReevaluations: {
     ask: () => stores.reevaluations.listIdle(Date.now()),
     expected: () => expect.arrayContaining([{ orgId: org.orgId, assetId: null }]),
+  },
+  export: {
+    ask: () => stores.exports.get(org.orgId, ids.export, Date.now()),
+    expected: () => expect.objectContaining({ id: ids.export, status: 'queued' }),
+  },
+  pendingExports: {
+    ask: () => stores.exports.listPending(),
+    expected: () =>
+      expect.arrayContaining([
+        { orgId: org.orgId, exportId: ids.export, createdAt: expect.any(Number), leaseUntil: 0 },
+      ]),
   },
   judgedOrganizations: {
     ask: () => stores.judged.list(),

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { assets } from '#contract/operations/assets.ts';
+import { exports_ } from '#contract/operations/exports.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { imports } from '#contract/operations/imports.ts';
 import { scans } from '#contract/operations/scans.ts';
@@ -91,7 +92,7 @@ describe('npm start', () => {
     expect(await end(third, 'SIGINT')).toBe(0);
   }, 90_000);
 
-  it('takes in a report that was accepted before it was killed', async () => {
+  it('takes in a report, and writes exports, that were accepted before it was killed', async () => {
     const first = await start();
     const { api_key: credential, org_id } = readJson('credentials.json');
     const repository = await createClient({ url: first.url, credential }).call(
@@ -108,10 +109,26 @@ describe('npm start', () => {
       },
     );
     expect(accepted.status).toBe('running');
+    // More than are written at once: some have not begun.
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        createClient({ url: first.url, credential }).call(exports_.operations.exportFindings, {
+          body: { format: 'csv' },
+        }),
+      ),
+    );
     await end(first, 'SIGKILL');
 
     const second = await start();
     const client = createClient({ url: second.url, credential });
+    const exported = () =>
+      Promise.all(
+        asked.map(async ({ id }) => {
+          const params = { export_id: id };
+          return (await client.call(exports_.operations.getFindingExport, { params })).status;
+        }),
+      );
+    expect(new Set(await exported())).not.toEqual(new Set(['completed']));
     const scan = () => client.call(scans.operations.getScan, { params: { scan_id: accepted.id } });
     await expect
       .poll(async () => (await scan()).status, { timeout: 180_000, interval: 500 })
@@ -119,8 +136,9 @@ describe('npm start', () => {
     expect(await scan()).toMatchObject({ status: 'completed' });
     const { pagination } = await client.call(findings.operations.listFindings, { query: {} });
     expect(pagination.total).toBe(2000);
+    await expect.poll(exported, { timeout: 180_000, interval: 500 }).toEqual(asked.map(() => 'completed'));
     expect(await end(second, 'SIGTERM')).toBe(0);
-  }, 240_000);
+  }, 400_000);
 
   it('does not start twice on the same data', async () => {
     const first = await start();
