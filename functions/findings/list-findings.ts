@@ -6,7 +6,7 @@ import { type Placement, placementOf, projectsOf } from '#domain/placement.ts';
 import { SEVERITIES, type Severity } from '#domain/vocabulary.ts';
 import { pageOf } from '#http/paging.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
-import type { FindingPlace } from '#store/counters.ts';
+import type { FindingPlace } from '#store/counter-items.ts';
 import {
   bySort,
   decodeCursor,

@@ -7,7 +7,8 @@ import { notFound, ServiceError } from '#domain/errors.ts';
 import { type Placement, projectsOf, type Route } from '#domain/placement.ts';
 import { redactUrl } from '#domain/redacted-url.ts';
 import { auditWrite } from './audit.ts';
-import { type CounterStore, countsOf } from './counters.ts';
+import { countsOf } from './counter-items.ts';
+import type { CounterStore } from './counters.ts';
 import {
   assetCountersKey,
   assetEntriesPartition,

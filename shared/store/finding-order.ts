@@ -2,7 +2,7 @@ import { type Cell, parseCell, severityRank } from '#domain/cells.ts';
 import { isLive } from '#domain/lifecycle.ts';
 import type { Route } from '#domain/placement.ts';
 import type { FindingStatus, Scanner, Severity } from '#domain/vocabulary.ts';
-import type { FindingPlace } from './counters.ts';
+import type { FindingPlace } from './counter-items.ts';
 import type { FindingRecord } from './finding-record.ts';
 
 export type FindingSort = 'severity' | '-severity' | 'created_at' | '-created_at';

@@ -1,7 +1,8 @@
 import { type CellCounts, parseCell } from '#domain/cells.ts';
 import { timestamp } from '#domain/clock.ts';
 import type { Route } from '#domain/placement.ts';
-import type { CounterStore, FindingPlace } from './counters.ts';
+import type { FindingPlace } from './counter-items.ts';
+import type { CounterStore } from './counters.ts';
 import { type DeletingAssets, parseDeletingAssets } from './deleting-assets.ts';
 import {
   bySort,

@@ -1,7 +1,8 @@
 import { closedAtHome } from '#domain/judgement.ts';
 import { needsRevisit } from '#domain/lifecycle.ts';
 import { originOf } from '#domain/origin.ts';
-import type { CountedPlace, CounterStore } from './counters.ts';
+import type { CountedPlace } from './counter-items.ts';
+import type { CounterStore } from './counters.ts';
 import {
   type FindingRecord,
   findingDeltas,

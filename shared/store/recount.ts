@@ -1,7 +1,8 @@
 import { addCounts, type CellCounts, totalOf } from '#domain/cells.ts';
 import { type Placement, placementOf, projectsOf, type Route } from '#domain/placement.ts';
 import type { AssetEntry, AssetStore } from './assets.ts';
-import type { AssetCounts, Counter, CounterStore } from './counters.ts';
+import type { AssetCounts, Counter } from './counter-items.ts';
+import type { CounterStore } from './counters.ts';
 import { placedAt } from './finding-pages.ts';
 import { findingsPartition } from './keys.ts';
 import type { Item, Table } from './table.ts';

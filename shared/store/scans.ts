@@ -6,7 +6,7 @@ import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { SCAN_STATUSES, SCANNERS, SCOPES, type ScanStatus } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
-import { countsOf } from './counters.ts';
+import { countsOf } from './counter-items.ts';
 import {
   ACTIVE_SCANS,
   activeScanKey,
