@@ -64,9 +64,7 @@ export function removalWrites(
 ): Write[] {
   const taken = new Map(routed.map(({ route, counts }) => [route, negative(counts)]));
   return [
-    ...[...projectDeltas(orgId, place, negative(own), taken)].flatMap(([partition, deltas]) =>
-      addWrite(laneKey(partition, 0), named('c', deltas), VERSIONED),
-    ),
+    ...projectWrites(projectDeltas(orgId, place, negative(own), taken), 0),
     ...routed.map(
       ({ route }): Write => ({
         Put: {
@@ -119,6 +117,13 @@ export function projectDeltas(
   for (const [route, counts] of routed)
     for (const id of projectsOf(placementOf(route))) add(projectCountersPartition(orgId, id), counts);
   return deltas;
+}
+
+/** Writes that move the counts of projects, by partition, in one of their lanes. */
+export function projectWrites(deltas: ReadonlyMap<string, CellCounts>, lane: number): Write[] {
+  return [...deltas].flatMap(([partition, counts]) =>
+    addWrite(laneKey(partition, lane), named('c', counts), VERSIONED),
+  );
 }
 
 export function negative(counts: CellCounts): CellCounts {

@@ -17,6 +17,7 @@ import {
   placeKey,
   projectDeltas,
   projectPartitions,
+  projectWrites,
   type RoutedCounts,
   removalWrites,
   VERSIONED,
@@ -94,8 +95,13 @@ export function createCounterStore(table: Table, lanes: number) {
 
     /** In the order of the ids; one request for each 100. */
     async readAssets(orgId: string, assetIds: readonly string[]): Promise<CellCounts[]> {
+      return (await this.readAssetCounts(orgId, assetIds)).map(({ all }) => all);
+    },
+
+    /** The same, and how much of it is elsewhere. */
+    async readAssetCounts(orgId: string, assetIds: readonly string[]): Promise<AssetCounts[]> {
       const items = await table.batchGet(assetIds.map((id) => assetCountersKey(orgId, id)));
-      return items.map((item) => countsOf(item));
+      return items.map(assetCountsOf);
     },
 
     /** Of each place, in order; one request for each 100. */
@@ -113,7 +119,7 @@ export function createCounterStore(table: Table, lanes: number) {
       return new Map(items.map(({ route, item }) => [route, countsOf(item)]));
     },
 
-    /** The same of all assets, by asset: 1 MB of counters a request. */
+    /** What policies put elsewhere of all assets, by asset and place: 1 MB of counters a request. */
     async readAllRouted(orgId: string): Promise<Map<string, Map<Route, CellCounts>>> {
       const items = (await readItems(assetCountersKey(orgId, ''))).filter(({ route }) => route !== '');
       return new Map(
@@ -122,12 +128,6 @@ export function createCounterStore(table: Table, lanes: number) {
           ([assetId, own]) => [assetId, new Map(own.map(({ route, item }) => [route, countsOf(item)]))],
         ),
       );
-    },
-
-    /** What an asset counts: one request for each 100. */
-    async readAssetCounts(orgId: string, assetIds: readonly string[]): Promise<AssetCounts[]> {
-      const items = await table.batchGet(assetIds.map((id) => assetCountersKey(orgId, id)));
-      return items.map(assetCountsOf);
     },
 
     /**
@@ -141,9 +141,7 @@ export function createCounterStore(table: Table, lanes: number) {
       const projects = projectDeltas(orgId, place, addCounts(all, negative(elsewhere)), routed);
       return [
         ...addWrite(laneKey(orgCountersPartition(orgId), lane), named('c', all)),
-        ...[...projects].flatMap(([partition, deltas]) =>
-          addWrite(laneKey(partition, lane), named('c', deltas), VERSIONED),
-        ),
+        ...projectWrites(projects, lane),
         ...assetWrite(
           orgId,
           assetId,
@@ -161,12 +159,9 @@ export function createCounterStore(table: Table, lanes: number) {
     moveWrites(orgId: string, from: CountedPlace, to: CountedPlace, counts: CellCounts): Write[] {
       const before = new Set(projectPartitions(orgId, from));
       const after = new Set(projectPartitions(orgId, to));
-      const add = (partition: string, deltas: CellCounts) =>
-        addWrite(laneKey(partition, 0), named('c', deltas), VERSIONED);
-      return [
-        ...[...before.difference(after)].flatMap((partition) => add(partition, negative(counts))),
-        ...[...after.difference(before)].flatMap((partition) => add(partition, counts)),
-      ];
+      const left = [...before.difference(after)].map((partition) => [partition, negative(counts)] as const);
+      const entered = [...after.difference(before)].map((partition) => [partition, counts] as const);
+      return projectWrites(new Map([...left, ...entered]), 0);
     },
 
     /**
@@ -232,11 +227,7 @@ export function createCounterStore(table: Table, lanes: number) {
         case 'organization':
           return addWrite(laneKey(orgCountersPartition(orgId), 0), named('c', missing));
         case 'project':
-          return addWrite(
-            laneKey(projectCountersPartition(orgId, counter.id), 0),
-            named('c', missing),
-            VERSIONED,
-          );
+          return projectWrites(new Map([[projectCountersPartition(orgId, counter.id), missing]]), 0);
         case 'asset':
         case 'elsewhere': {
           const counts = named(counter.of === 'asset' ? 'c' : 'e', missing);

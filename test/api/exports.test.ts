@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { exports_ } from '#contract/operations/exports.ts';
 import { findings } from '#contract/operations/findings.ts';
+import type { Clock } from '#domain/clock.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { exportFindings } from '#functions/export-findings/export-findings.ts';
@@ -31,6 +32,19 @@ beforeAll(async () => {
   );
   asset = toOpaque('asset', seeded.asset.id);
 });
+
+/** The export's function, with a bucket of the test's own. */
+function exporter(id: string, clock: Clock) {
+  const table = testTable();
+  const counters = createCounterStore(table, 1);
+  const stores = {
+    exports: createExportStore(table),
+    findings: createFindingStore(table, counters),
+    assets: createAssetStore(table, counters),
+  };
+  return (write: () => Promise<void>) =>
+    exportFindings({ org_id: org.orgId, export_id: id }, { ...stores, bucket: { write }, clock });
+}
 
 async function exported(format: Format, filter: object = {}) {
   const made = await org.client.call(exports_.operations.exportFindings, { body: { format, filter } });
@@ -232,23 +246,11 @@ describe('an export', () => {
   });
 
   it('that can not be written says so, and a repeated message changes nothing that ended', async () => {
-    const table = testTable();
-    const counters = createCounterStore(table, 1);
-    const exports = createExportStore(table);
+    const exports = createExportStore(testTable());
     const clock = { now: () => Date.now() };
     const id = crypto.randomUUID();
     await exports.create(org.orgId, { id, format: 'csv', selection: {} }, testAttribution());
-    const run = (write: () => Promise<void>) =>
-      exportFindings(
-        { org_id: org.orgId, export_id: id },
-        {
-          exports,
-          findings: createFindingStore(table, counters),
-          assets: createAssetStore(table, counters),
-          bucket: { write },
-          clock,
-        },
-      );
+    const run = exporter(id, clock);
     await run(async () => {
       throw new Error('the bucket is gone');
     });
@@ -261,25 +263,13 @@ describe('an export', () => {
   });
 
   it('is written by one at a time, and by the next where that one was lost', async () => {
-    const table = testTable();
-    const counters = createCounterStore(table, 1);
-    const exports = createExportStore(table);
+    const exports = createExportStore(testTable());
     const id = crypto.randomUUID();
     const clock = { at: Date.now(), now: () => clock.at };
     const attribution = testAttribution(clock.at);
     await exports.create(org.orgId, { id, format: 'jsonl', selection: {} }, attribution);
     let written = 0;
-    const run = (write: () => Promise<void>) =>
-      exportFindings(
-        { org_id: org.orgId, export_id: id },
-        {
-          exports,
-          findings: createFindingStore(table, counters),
-          assets: createAssetStore(table, counters),
-          bucket: { write },
-          clock,
-        },
-      );
+    const run = exporter(id, clock);
     const ordinary = async () => {
       written += 1;
     };
