@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { AttackTableReporter } from './harness/attack-table.ts';
 import { ClosingLineReporter } from './harness/closing-line.ts';
 
 export default defineConfig({
@@ -7,7 +8,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/global-setup.ts'],
-    reporters: ['default', new ClosingLineReporter()],
+    reporters: ['default', new AttackTableReporter(), new ClosingLineReporter()],
     // Real scanners and a real service on two cores: what is quick alone may wait for its turn.
     testTimeout: 60_000,
     hookTimeout: 120_000,
