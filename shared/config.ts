@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type AddressPolicy, isNetwork } from '#domain/addresses.ts';
 
 /**
  * The settings that functions read from their environment: declared here once, set by
@@ -9,6 +10,23 @@ const flag = z
   .enum(['0', '1'])
   .default('0')
   .transform((value) => value === '1');
+
+/** Private networks that may be reached: none (`0`), all (`1`), or those listed, comma-separated, in CIDR notation. */
+const addressPolicy = z
+  .string()
+  .default('0')
+  .transform((value, context): AddressPolicy => {
+    if (value === '0' || value === '') return 'public';
+    if (value === '1') return 'all';
+    const networks = value.split(',').map((network) => network.trim());
+    if (networks.every(isNetwork)) return networks;
+    context.issues.push({
+      code: 'custom',
+      input: value,
+      message: 'must be 0, 1 or networks such as 10.20.0.0/16',
+    });
+    return z.NEVER;
+  });
 
 /** Text that has to be JSON of the schema's shape. */
 function json<Schema extends z.ZodType>(schema: Schema) {
@@ -77,8 +95,8 @@ const settings = {
   ASPM_OIDC_ISSUERS: OidcIssuersAsText.prefault('[]'),
   /** `file:` URLs and plain paths as clone URLs: the embedded cloud alone sets it. */
   ASPM_ALLOW_LOCAL_REPOSITORIES: flag,
-  /** Lets callbacks and clones reach private addresses: for tests and closed networks. */
-  ASPM_ALLOW_PRIVATE_ADDRESSES: flag,
+  /** Private networks that clones and callbacks may reach: for tests and closed networks. */
+  ASPM_ALLOW_PRIVATE_ADDRESSES: addressPolicy,
   /** Daily feeds: FIRST's current EPSS scores (CSV, gzip), CISA's known exploited vulnerabilities (JSON). */
   ASPM_EPSS_URL: z.url().default(EPSS_URL),
   ASPM_KEV_URL: z.url().default(KEV_URL),

@@ -3,6 +3,7 @@ import { systemClock } from '#domain/clock.ts';
 import { createIds } from '#domain/ids.ts';
 import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
+import { createHostCheck } from '#shared/network/named-hosts.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
@@ -40,5 +41,6 @@ export const handler = createHandler(assets, assetOperations, {
   ids: createIds(systemClock),
   scanners: config.SCANNERS,
   allowLocal: config.ASPM_ALLOW_LOCAL_REPOSITORIES,
-  allowPrivateAddresses: config.ASPM_ALLOW_PRIVATE_ADDRESSES,
+  reachable: config.ASPM_ALLOW_PRIVATE_ADDRESSES,
+  mayUseHost: createHostCheck(config.ASPM_ALLOW_PRIVATE_ADDRESSES),
 });

@@ -1,6 +1,7 @@
 import type { assets } from '#contract/operations/assets.ts';
+import type { AddressPolicy } from '#domain/addresses.ts';
 import { type Clock, timestamp } from '#domain/clock.ts';
-import { readClonePlace } from '#domain/clone-url.ts';
+import { NOT_PUBLIC, readClonePlace } from '#domain/clone-url.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { UNPLACED } from '#domain/placement.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
@@ -9,6 +10,7 @@ import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { pageOf, sortEntries, wholeOrPage } from '#http/paging.ts';
 import { HttpValidationError } from '#http/validation.ts';
+import type { HostCheck } from '#shared/network/named-hosts.ts';
 import { presentAsset, presentRepository } from '#shared/presenters/asset.ts';
 import { presentScan } from '#shared/presenters/scan.ts';
 import type { Queue } from '#shared/queue.ts';
@@ -27,7 +29,8 @@ export interface AssetDependencies extends SubmitDependencies {
   /** What the deployment has: the default of an asset's scan. */
   readonly scanners: readonly Scanner[];
   readonly allowLocal: boolean;
-  readonly allowPrivateAddresses: boolean;
+  readonly reachable: AddressPolicy;
+  readonly mayUseHost: HostCheck;
 }
 
 const NO_FINDINGS = new Map<string, number>();
@@ -47,7 +50,7 @@ export const assetOperations: Implementations<typeof assets.operations, AssetDep
     const { caller, body } = input;
     const { assets, projects, clock, ids } = dependencies;
     const attribution = attributionOf(input, clock);
-    const place = readPlace(body, dependencies);
+    const place = await readPlace(body, dependencies);
     const project = body.project_id ? await projects.require(caller.orgId, body.project_id) : null;
     const now = timestamp(attribution.at);
     const record: AssetRecord = {
@@ -161,15 +164,16 @@ function inProject(
 }
 
 /** A repository is cloned from its URL; an image or another asset is just named by it. */
-function readPlace(
+async function readPlace(
   body: { type: AssetRecord['type']; name: string; url?: string | null | undefined },
-  { allowLocal, allowPrivateAddresses }: AssetDependencies,
-): { cloneUrl: string | null; provider: string; fullName: string } {
+  { allowLocal, reachable, mayUseHost }: AssetDependencies,
+): Promise<{ cloneUrl: string | null; provider: string; fullName: string }> {
   if (body.type !== 'repository')
     return { cloneUrl: body.url ?? null, provider: 'manual', fullName: body.name };
   if (!body.url) throw wrongField('url', 'is required for a repository');
-  const place = readClonePlace(body.url, { local: allowLocal, privateAddresses: allowPrivateAddresses });
+  const place = readClonePlace(body.url, { local: allowLocal, reachable });
   if ('problem' in place) throw wrongField('url', place.problem);
+  if (place.host !== null && !(await mayUseHost(place.host))) throw wrongField('url', NOT_PUBLIC);
   return place;
 }
 

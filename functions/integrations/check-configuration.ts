@@ -1,50 +1,43 @@
 import type * as z from 'zod';
 import type { IntegrationCreate, IntegrationUpdate } from '#contract/schemas/integrations.ts';
-import { isLinkLocalHost, isPrivateHost } from '#domain/clone-url.ts';
+import { NOT_PUBLIC } from '#domain/clone-url.ts';
 import { isRedacted, redactUrl } from '#domain/redacted-url.ts';
 import { HttpValidationError } from '#http/validation.ts';
+import type { HostCheck } from '#shared/network/named-hosts.ts';
 import type { IntegrationRecord } from '#store/integrations.ts';
 
-interface Allowed {
-  readonly allowPrivateAddresses: boolean;
-}
-
 /** What the shape of a new integration does not tell. @throws HttpValidationError */
-export function checkCreation(body: z.output<typeof IntegrationCreate>, allowed: Allowed): void {
-  if (body.type === 'jira') checkJiraAddress(body.config.base_url);
+export async function checkCreation(
+  body: z.output<typeof IntegrationCreate>,
+  mayUseHost: HostCheck,
+): Promise<void> {
+  if (body.type === 'jira') await checkAddress('base_url', body.config.base_url, mayUseHost);
   if (body.type !== 'webhook') return;
-  checkWebhookAddress(body.config.url, allowed);
+  await checkAddress('url', body.config.url, mayUseHost);
   checkWhole(body.config.url);
 }
 
 /** What the shape of a change does not tell. @throws HttpValidationError */
-export function checkChange(
+export async function checkChange(
   held: IntegrationRecord,
   { config = {}, secrets = {} }: z.output<typeof IntegrationUpdate>,
-  allowed: Allowed,
-): void {
+  mayUseHost: HostCheck,
+): Promise<void> {
   if (held.type !== 'jira' && Object.keys(secrets).length > 0)
     throw wrongField('secrets', `cannot be set on an integration of the type ${held.type}`);
   if (held.type === 'jira' && config.base_url !== undefined) {
-    checkJiraAddress(config.base_url);
+    await checkAddress('base_url', config.base_url, mayUseHost);
     checkTokenMoves(held.config.base_url, config.base_url, secrets.api_token);
   }
   if (held.type === 'webhook' && config.url !== undefined) {
-    checkWebhookAddress(config.url, allowed);
+    await checkAddress('url', config.url, mayUseHost);
     if (config.url !== redactUrl(held.config.url)) checkWhole(config.url);
   }
 }
 
-/** Literal addresses are refused at once; names are checked when they are resolved, at delivery (design 7). */
-function checkWebhookAddress(url: string, { allowPrivateAddresses }: Allowed): void {
-  if (!allowPrivateAddresses && isPrivateHost(new URL(url).hostname))
-    throw wrongField('config.url', 'must not point at a private, loopback or link-local address');
-}
-
-/** Jira Server may be in a closed network; nobody's is where a cloud hands out its credentials. */
-function checkJiraAddress(url: string): void {
-  if (isLinkLocalHost(new URL(url).hostname))
-    throw wrongField('config.base_url', 'must not point at a link-local or metadata address');
+/** Refused at once where it can be told already; it is judged again at each delivery (design 7). */
+async function checkAddress(field: 'url' | 'base_url', url: string, mayUseHost: HostCheck): Promise<void> {
+  if (!(await mayUseHost(new URL(url).hostname))) throw wrongField(`config.${field}`, NOT_PUBLIC);
 }
 
 /** Else whoever may change the address, but not see the token, could have it sent to themselves. */

@@ -3,6 +3,7 @@ import { systemClock } from '#domain/clock.ts';
 import { createIds } from '#domain/ids.ts';
 import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
+import { createHostCheck } from '#shared/network/named-hosts.ts';
 import { createSecretReader } from '#shared/security/secrets.ts';
 import { createVault } from '#shared/security/vault.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
@@ -16,5 +17,5 @@ export const handler = createHandler(integrations, integrationOperations, {
   vault: createVault(createSecretReader(config.INTEGRATION_SECRET_ARN)),
   clock: systemClock,
   ids: createIds(systemClock),
-  allowPrivateAddresses: config.ASPM_ALLOW_PRIVATE_ADDRESSES,
+  mayUseHost: createHostCheck(config.ASPM_ALLOW_PRIVATE_ADDRESSES),
 });

@@ -7,6 +7,7 @@ import { redactUrl } from '#domain/redacted-url.ts';
 import { attributionOf } from '#http/attribution.ts';
 import type { Implementations } from '#http/chain.ts';
 import { sortEntries, wholeOrPage } from '#http/paging.ts';
+import type { HostCheck } from '#shared/network/named-hosts.ts';
 import { type IntegrationSecrets, makeWebhookSecret, type Vault } from '#shared/security/vault.ts';
 import { type IntegrationRecord, type IntegrationStore, withoutSecrets } from '#store/integrations.ts';
 import { checkChange, checkCreation } from './check-configuration.ts';
@@ -16,7 +17,7 @@ export interface IntegrationDependencies {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly allowPrivateAddresses: boolean;
+  readonly mayUseHost: HostCheck;
 }
 
 export const integrationOperations: Implementations<typeof integrations.operations, IntegrationDependencies> =
@@ -29,7 +30,7 @@ export const integrationOperations: Implementations<typeof integrations.operatio
     async createIntegration(input, dependencies) {
       const { caller, body } = input;
       const { integrations, vault, clock, ids } = dependencies;
-      checkCreation(body, dependencies);
+      await checkCreation(body, dependencies.mayUseHost);
       const attribution = attributionOf(input, clock);
       const now = timestamp(attribution.at);
       const { own, secrets } = partsOf(body);
@@ -54,7 +55,7 @@ export const integrationOperations: Implementations<typeof integrations.operatio
       const { caller, params, body } = input;
       const { integrations, clock } = dependencies;
       const held = await integrations.require(caller.orgId, params.integration_id);
-      checkChange(held, body, dependencies);
+      await checkChange(held, body, dependencies.mayUseHost);
       const change = {
         name: body.name,
         ...(held.type === 'webhook'

@@ -19,6 +19,7 @@ const config = readConfig([
   'FINGERPRINT_SECRET_ARN',
   'REPORT_BUCKET_URL',
   'ASPM_ALLOW_LOCAL_REPOSITORIES',
+  'ASPM_ALLOW_PRIVATE_ADDRESSES',
 ]);
 const table = createTable(config.TABLE_NAME);
 
@@ -31,4 +32,5 @@ export const handler = createHandler(runnerGate, runnerGateOperations, {
   readFingerprintSecret: createSecretReader(config.FINGERPRINT_SECRET_ARN),
   clock: systemClock,
   allowLocal: config.ASPM_ALLOW_LOCAL_REPOSITORIES,
+  reachable: config.ASPM_ALLOW_PRIVATE_ADDRESSES,
 });

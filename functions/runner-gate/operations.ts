@@ -1,4 +1,5 @@
 import type { runnerGate } from '#contract/operations/runner-gate.ts';
+import type { AddressPolicy } from '#domain/addresses.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import type { Implementations } from '#http/chain.ts';
@@ -20,13 +21,14 @@ export interface RunnerGateDependencies {
   readonly readFingerprintSecret: SecretReader;
   readonly clock: Clock;
   readonly allowLocal: boolean;
+  readonly reachable: AddressPolicy;
 }
 
 /** A runner's token outlives its deadline by this much, so that it can still report what it was cut off at. */
 const GRACE_SECONDS = 300;
 
 export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
-  async claimRun({ body }, { runs, assets, tokens, readFingerprintSecret, clock, allowLocal }) {
+  async claimRun({ body }, { runs, assets, tokens, readFingerprintSecret, clock, ...allowed }) {
     const run = await runs.findByRunId(body.org_id, body.run_id);
     const asset = run && (await assets.get(body.org_id, run.asset_id));
     if (!run || !asset?.clone_url) throw new ServiceError('unauthorized', 'The claim is not valid');
@@ -42,7 +44,8 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       scanners: run.scanners,
       fingerprint_key: fingerprintKey(await readFingerprintSecret(), ref.orgId),
       deadline: run.deadline_at,
-      allow_local: allowLocal,
+      allow_local: allowed.allowLocal,
+      reachable: typeof allowed.reachable === 'string' ? allowed.reachable : [...allowed.reachable],
     };
   },
 

@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CloneError } from './clone-failure.ts';
 
-export type CloneProtocol = 'https' | 'http' | 'ssh' | 'file';
+export type ClonableBy = 'https' | 'http' | 'file';
+export type CloneProtocol = ClonableBy | 'ssh';
 
 export interface CloneSource {
   readonly protocol: CloneProtocol;
@@ -12,8 +13,11 @@ export interface CloneSource {
   readonly credentials: { readonly username: string; readonly password: string } | null;
 }
 
-/** Protocols of other machines: what can be cloned unless the caller says otherwise. */
-export const REMOTE_PROTOCOLS: readonly CloneProtocol[] = ['https', 'http', 'ssh'];
+/**
+ * Protocols of other machines: what can be cloned unless the caller says otherwise. Not ssh: it would offer the
+ * keys of whoever runs the service to any host that is named.
+ */
+export const REMOTE_PROTOCOLS: readonly ClonableBy[] = ['https', 'http'];
 
 /** @throws CloneError for what is no address, is not allowed, or is no folder */
 export async function parseSource(

@@ -1,18 +1,26 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CloneError, explainGitFailure } from './clone-failure.ts';
-import type { CloneProtocol, CloneSource } from './clone-source.ts';
+import { mayName } from '#domain/addresses.ts';
+import { CloneError, explainGitFailure, unreachable } from './clone-failure.ts';
+import type { ClonableBy, CloneSource } from './clone-source.ts';
 import { credentialConfig, parseSource, REMOTE_PROTOCOLS } from './clone-source.ts';
-import { gitEnvironment, LARGEST_SCANNED_FILE, passedEnvironment } from './environment.ts';
+import { type EgressSettings, openEgress } from './egress.ts';
+import {
+  gitEnvironment,
+  hasOwnProxy,
+  LARGEST_SCANNED_FILE,
+  passedEnvironment,
+  throughProxy,
+} from './environment.ts';
 import type { ProcessOutcome } from './process.ts';
 import { runProcess } from './process.ts';
 
 export { CloneError } from './clone-failure.ts';
-export type { CloneProtocol } from './clone-source.ts';
+export type { ClonableBy } from './clone-source.ts';
 
 export interface CloneRequest {
-  /** `https://…`, `http://…`, `ssh://…`, `user@host:path`, `file:///…` or a plain path. */
+  /** `https://…`, `http://…`, `file:///…` or a plain path. */
   readonly url: string;
   /** Without it the repository's default branch (a path's checked-out one). */
   readonly branch?: string | undefined;
@@ -22,10 +30,12 @@ export interface CloneRequest {
   readonly into: string;
   /** All commits of the branch (Gitleaks reads them), not the last one alone. */
   readonly history?: boolean;
-  /** Default: https, http and ssh. Plain paths count as `file`. */
-  readonly protocols?: readonly CloneProtocol[];
+  /** Default: https and http. Plain paths count as `file`. */
+  readonly protocols?: readonly ClonableBy[];
   readonly credentials?: { readonly username: string; readonly password: string } | undefined;
   readonly limits?: Partial<CloneLimits>;
+  /** Which hosts may be reached; default: public ones alone. */
+  readonly network?: EgressSettings;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
 }
@@ -73,23 +83,44 @@ export async function cloneRepository(request: CloneRequest): Promise<Clone> {
   const limits = { ...DEFAULT_LIMITS, ...request.limits };
   const env = request.env ?? process.env;
   const source = await parseSource(request.url, request.protocols, request.credentials);
+  const network = request.network ?? { policy: 'public' };
+  await using cleanup = new AsyncDisposableStack();
   const privateFolder = await mkdtemp(join(env.TMPDIR || tmpdir(), 'aspm-git-'));
-  try {
-    const config = await credentialConfig(source, privateFolder);
-    const environment = {
-      ...passedEnvironment(env),
-      ...(env.SSH_AUTH_SOCK !== undefined &&
-        source.protocol === 'ssh' && { SSH_AUTH_SOCK: env.SSH_AUTH_SOCK }),
-      ...(await gitEnvironment(privateFolder, config)),
-      GIT_ALLOW_PROTOCOL: (request.protocols ?? REMOTE_PROTOCOLS).join(':'),
-      // Its messages are read.
-      LC_ALL: 'C',
-    };
-    const git = new Git(source, request.into, environment, limits, request.signal);
-    return await checkOut(git, request, limits);
-  } finally {
-    await rm(privateFolder, { recursive: true, force: true });
-  }
+  cleanup.defer(() => rm(privateFolder, { recursive: true, force: true }));
+  const outside = await wayOut(source, network, env, cleanup);
+  const config = await credentialConfig(source, privateFolder);
+  const environment = {
+    ...passedEnvironment(outside),
+    ...(await gitEnvironment(privateFolder, config)),
+    // The operator's own `.netrc`, keys and helpers are offered to nobody's host.
+    HOME: privateFolder,
+    GIT_ALLOW_PROTOCOL: (request.protocols ?? REMOTE_PROTOCOLS).join(':'),
+    // Its messages are read.
+    LC_ALL: 'C',
+  };
+  const git = new Git(source, request.into, environment, limits, request.signal);
+  return await checkOut(git, request, limits);
+}
+
+/**
+ * The environment of git. It goes out through a proxy of ours, which judges each address that it connects to, or
+ * through the operator's own.
+ * @throws CloneError for a host that may not be named
+ */
+async function wayOut(
+  { protocol, location }: CloneSource,
+  network: EgressSettings,
+  env: NodeJS.ProcessEnv,
+  cleanup: AsyncDisposableStack,
+): Promise<NodeJS.ProcessEnv> {
+  if (protocol === 'file') return env;
+  const { hostname } = new URL(location);
+  if (!mayName(hostname, network.policy))
+    throw new CloneError(unreachable(location), `${hostname} may not be reached from here`);
+  if (hasOwnProxy(env)) return env;
+  const egress = await openEgress(network);
+  cleanup.defer(() => egress.close());
+  return throughProxy(env, egress.url);
 }
 
 async function checkOut(git: Git, request: CloneRequest, limits: CloneLimits): Promise<Clone> {
@@ -228,7 +259,7 @@ class Git {
     }
     if (outcome.startError !== null)
       return new CloneError(`git could not be started (${outcome.startError}).`);
-    return new CloneError(explainGitFailure(outcome.stderr, this.source.location, this.source.credentials));
+    return explainGitFailure(outcome.stderr, this.source);
   }
 }
 

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { bareHost } from '#domain/addresses.ts';
 
 /** What a scanner or git gets to see of this process's environment: nobody's credentials are among them. */
 const PASSED = new Set([
@@ -90,6 +91,30 @@ export async function gitEnvironment(folder: string, more = ''): Promise<Record<
     SSH_ASKPASS: 'true',
     GIT_LFS_SKIP_SMUDGE: '1',
     GIT_OPTIONAL_LOCKS: '0',
-    GIT_SSH_COMMAND: 'ssh -oBatchMode=yes -oConnectTimeout=20',
   };
+}
+
+const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+
+/** Whether the operator leads all traffic through a proxy of theirs: then that one decides what is reached. */
+export function hasOwnProxy(env: NodeJS.ProcessEnv): boolean {
+  return PROXIES.some((name) => Boolean(env[name] || env[name.toLowerCase()]));
+}
+
+/** The environment of a program that goes out by this proxy alone. */
+export function throughProxy(env: NodeJS.ProcessEnv, url: string): NodeJS.ProcessEnv {
+  const others = Object.entries(env).filter(([name]) => !/^(?:HTTP|HTTPS|ALL|NO)_PROXY$/i.test(name));
+  // Some programs look for the one spelling, some for the other.
+  const own = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [name, url] as const);
+  return Object.fromEntries([...others, ...own]);
+}
+
+/** Hosts that the operator's settings of the scanners name, such as a mirror of their databases. */
+export function trustedHosts(env: NodeJS.ProcessEnv): Set<string> {
+  const values = Object.entries(env).filter(([name]) => /^(?:GRYPE|TRIVY|SEMGREP|ASPM_SEMGREP)_/.test(name));
+  const hosts = values.flatMap(([, value = '']) => {
+    const host = /^(?:https?:\/\/)?([^/:@\s]+(?::\d+)?)(?:\/|$)/i.exec(value)?.[1];
+    return host?.includes('.') || host?.includes(':') ? [bareHost(host.replace(/:\d+$/, ''))] : [];
+  });
+  return new Set(hosts);
 }

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Scanner } from '#domain/vocabulary.ts';
-import { type Clone, CloneError, type CloneProtocol, cloneRepository } from './clone.ts';
+import { type ClonableBy, type Clone, CloneError, cloneRepository } from './clone.ts';
+import { openEgress } from './egress.ts';
+import { hasOwnProxy, throughProxy, trustedHosts } from './environment.ts';
 import type { GateClient, RunnerEvent, RunnerJob } from './gate-client.ts';
 import { scanCheckout } from './scan-checkout.ts';
 
@@ -35,8 +37,10 @@ export async function runJob(
         head_branch: clone.headBranch,
       }),
     ];
+    await using outside = await wayOut(job);
     await scanCheckout({
       checkout,
+      env: outside.env,
       scanners: job.scanners,
       key: job.fingerprint_key,
       deadline: Date.parse(job.deadline),
@@ -54,6 +58,16 @@ export async function runJob(
   }
 }
 
+/**
+ * What scanners go out by: they read addresses in the repository (of registries, of modules), which must lead
+ * nowhere that a clone could not.
+ */
+async function wayOut(job: RunnerJob): Promise<{ readonly env: NodeJS.ProcessEnv } & AsyncDisposable> {
+  if (hasOwnProxy(process.env)) return { env: process.env, [Symbol.asyncDispose]: async () => {} };
+  const egress = await openEgress({ policy: job.reachable, trusted: trustedHosts(process.env) });
+  return { env: throughProxy(process.env, egress.url), [Symbol.asyncDispose]: () => egress.close() };
+}
+
 /** A missed heartbeat is no reason to stop: the service may be restarting. */
 async function beat(gate: GateClient, stop: AbortController): Promise<void> {
   const cancelled = await gate.report({ type: 'heartbeat' }).catch(() => false);
@@ -66,7 +80,7 @@ async function cloneOrTell(
   gate: GateClient,
   signal: AbortSignal,
 ): Promise<Clone | null> {
-  const protocols: CloneProtocol[] = job.allow_local ? ['https', 'http', 'file'] : ['https', 'http'];
+  const protocols: ClonableBy[] = job.allow_local ? ['https', 'http', 'file'] : ['https', 'http'];
   try {
     return await cloneRepository({
       url: job.clone_url,
@@ -74,11 +88,13 @@ async function cloneOrTell(
       into,
       history: job.scanners.includes('gitleaks'),
       protocols,
+      network: { policy: job.reachable },
       limits: { timeoutMs: Math.min(CLONE_TIMEOUT, Math.max(1, Date.parse(job.deadline) - Date.now())) },
       signal,
     });
   } catch (error) {
     if (!(error instanceof CloneError)) throw error;
+    if (error.detail !== null) console.error(`clone failed: ${error.detail}`);
     await gate.report({ type: 'clone_failed', message: error.message.slice(0, 2000) });
     return null;
   }

@@ -147,6 +147,7 @@ export const FUNCTIONS = {
       'FINGERPRINT_SECRET_ARN',
       'REPORT_BUCKET_URL',
       'ASPM_ALLOW_LOCAL_REPOSITORIES',
+      'ASPM_ALLOW_PRIVATE_ADDRESSES',
     ],
     may: {
       ...NOTHING,

@@ -1,5 +1,6 @@
-import { BlockList, isIP } from 'node:net';
 import { pathToFileURL } from 'node:url';
+import { type AddressPolicy, bareHost, mayName } from './addresses.ts';
+import { isShowable } from './written-text.ts';
 
 /** A repository's address, as it is cloned from and recognised by. */
 export interface ClonePlace {
@@ -8,11 +9,16 @@ export interface ClonePlace {
   readonly provider: string;
   /** `owner/name`, or a path's last part. */
   readonly fullName: string;
+  /** The host, as `URL` has it; null for a path. */
+  readonly host: string | null;
 }
+
+/** What is wrong with an address whose host may not be reached, to be read after the field's name. */
+export const NOT_PUBLIC = 'must not point at a private, loopback or link-local address';
 
 interface Allowed {
   readonly local: boolean;
-  readonly privateAddresses: boolean;
+  readonly reachable: AddressPolicy;
 }
 
 const PROVIDERS: Record<string, string> = {
@@ -29,21 +35,39 @@ export function readClonePlace(text: string, allowed: Allowed): ClonePlace | { r
   const isPath = text.startsWith('/') || /^[A-Za-z]:[\\/]/.test(text);
   const url = isPath ? pathToFileURL(text) : URL.parse(text);
   if (!url) return { problem: 'must be an http or https URL' };
+  const path = decodedPath(url);
+  if (path === null) return { problem: 'must be an address without malformed or hidden characters' };
   if (url.protocol === 'file:') {
     if (!allowed.local)
       return { problem: 'must be an http or https URL: local repositories are not allowed here' };
+    if (url.hostname !== '') return { problem: 'must be a path of this machine, without a host' };
     const cloneUrl = withoutTrailingSlash(url.href);
-    return { cloneUrl, provider: 'local', fullName: lastSegments(url.pathname, 1) };
+    return { cloneUrl, provider: 'local', fullName: lastSegments(path, 1), host: null };
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { problem: 'must be an http or https URL' };
   if (url.username !== '' || url.password !== '')
     return { problem: 'must not contain credentials: connect an integration instead' };
   if (url.search !== '' || url.hash !== '') return { problem: 'must have neither a query nor a fragment' };
-  if (!allowed.privateAddresses && isPrivateHost(url.hostname))
-    return { problem: 'must not point at a private, loopback or link-local address' };
+  const { hostname } = url;
+  if (!mayName(hostname, allowed.reachable)) return { problem: NOT_PUBLIC };
   const cloneUrl = withoutTrailingSlash(url.href);
-  return { cloneUrl, provider: PROVIDERS[url.hostname] ?? 'manual', fullName: lastSegments(url.pathname, 2) };
+  const provider = PROVIDERS[bareHost(hostname)] ?? 'manual';
+  return { cloneUrl, provider, fullName: lastSegments(path, 2), host: hostname };
+}
+
+/**
+ * The path as people read it; null where an escape is broken, hides a `/`, or stands for what no name may hold: a
+ * file's path could be decoded to another one than it shows.
+ */
+function decodedPath(url: URL): string | null {
+  if (/%(?:2f|5c)/i.test(url.pathname)) return null;
+  try {
+    const path = decodeURIComponent(url.pathname);
+    return isShowable(path) ? path : null;
+  } catch {
+    return null;
+  }
 }
 
 function withoutTrailingSlash(href: string): string {
@@ -51,61 +75,11 @@ function withoutTrailingSlash(href: string): string {
 }
 
 function lastSegments(path: string, count: number): string {
-  const segments = decodeURIComponent(path)
-    .split('/')
-    .filter((segment) => segment !== '');
+  const segments = path.split('/').filter((segment) => segment !== '');
   return (
     segments
       .slice(-count)
       .join('/')
       .replace(/\.git$/, '') || 'repository'
   );
-}
-
-const PRIVATE = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const)
-  PRIVATE.addSubnet(network, prefix, 'ipv4');
-for (const [network, prefix] of [
-  ['::', 128],
-  ['::1', 128],
-  ['64:ff9b::', 96],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const)
-  PRIVATE.addSubnet(network, prefix, 'ipv6');
-
-const LINK_LOCAL = new BlockList();
-LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4');
-LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6');
-// The same by way of NAT64, and the metadata service of EC2.
-LINK_LOCAL.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6');
-LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6');
-
-/** Whether a literal address is link-local, as clouds’ metadata services are: nobody's server is there. */
-export function isLinkLocalHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
-  const family = isIP(host);
-  if (family !== 0) return LINK_LOCAL.check(host, family === 6 ? 'ipv6' : 'ipv4');
-  return host === 'metadata.google.internal';
-}
-
-/** Whether a literal address, or a name that only ever means this machine, is no public host. */
-export function isPrivateHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
-  const family = isIP(host);
-  if (family !== 0) return PRIVATE.check(host, family === 6 ? 'ipv6' : 'ipv4');
-  return host === 'localhost' || /\.(localhost|local|internal)$/.test(host);
 }

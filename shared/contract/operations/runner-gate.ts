@@ -26,6 +26,8 @@ export const runnerGate = declareGroup('runner-gate', {
         fingerprint_key: z.string(),
         deadline: z.string(),
         allow_local: z.boolean(),
+        /** Which private networks may be reached: none, all, or those in CIDR notation. */
+        reachable: z.union([z.enum(['public', 'all']), z.array(z.string())]),
       }),
     },
     errors: ['unauthorized'],

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { fromOpaque, ID_PREFIXES, type IdKind } from '#domain/ids.ts';
+import { isShowable, isShowableProse } from '#domain/written-text.ts';
 
 /** ISO 8601 UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ precision: 3 });
@@ -132,32 +133,28 @@ export function deletedOf(kind: IdKind) {
 /** Family A's answer to a delete. */
 export const Deleted = z.object({ id: Uuid, deleted: z.literal(true) });
 
-/** C0 controls but tab and line breaks, and DEL. */
-function hasControlCharacter(value: string): boolean {
-  return /[^\P{Cc}\t\n\r]/u.test(value);
-}
-
-/** Text that people write: trimmed, never empty, and no control characters that would garble a list. */
+/** A name, or any text of one line that people write: trimmed, never empty, and nothing hidden in it. */
 export function text(maximum: number) {
-  return writtenText(maximum).min(1);
+  return z
+    .string()
+    .trim()
+    .min(1)
+    .max(maximum)
+    .refine(isShowable, 'must be one line without control characters or overrides of the writing direction');
 }
 
-/** Text that people may also leave out or take away: with null, or with nothing but spaces. */
+/** Prose that people may also leave out or take away: with null, or with nothing but spaces. */
 export function clearableText(maximum: number) {
-  return writtenText(maximum)
+  return z
+    .string()
+    .trim()
+    .max(maximum)
+    .refine(
+      isShowableProse,
+      'must not contain control characters, or characters that override the writing direction',
+    )
     .transform((value) => (value === '' ? null : value))
     .nullish();
-}
-
-function writtenText(maximum: number) {
-  return (
-    z
-      .string()
-      .trim()
-      .max(maximum)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
-      .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'must not contain control characters')
-  );
 }
 
 /** A branch's name as git takes it (git-check-ref-format): above all no dash at its start, which a program could read as an option. */
@@ -169,4 +166,4 @@ export const BranchName = z
     /^(?![-/])(?!.*(?:\.\.|\/\/|@\{))[^\s~^:?*[\\]*(?<![/.])(?<!\.lock)$/,
     'must be the name of a branch',
   )
-  .refine((name) => !hasControlCharacter(name), 'must be the name of a branch');
+  .refine(isShowable, 'must be the name of a branch');
