@@ -42,8 +42,8 @@ const OF_PATHS: readonly Explanation[] = [
 export function unreachable(location: string): string {
   return (
     `Nothing at ${location} could be cloned: the host is not known or can't be reached (hosts in private ` +
-    'networks only where the operator allows it), or it has no git repository that can be read with the ' +
-    'credentials given.'
+    'networks only where the operator allows it), or it has no git repository with a commit that can be read ' +
+    'with the credentials given.'
   );
 }
 

@@ -140,13 +140,19 @@ async function checkOut(git: Git, request: CloneRequest, limits: CloneLimits): P
   ];
   await git.run([...clone, '--', git.source.location, '.']);
   const tip = await git.tryRun(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  if (tip === null)
-    throw new CloneError(`${git.source.location} has no commit yet: there is nothing to scan.`);
+  if (tip === null) throw noCommit(git.source);
   const branch = await git.tryRun(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   const commit = exact === undefined ? tip : await moveTo(git, exact, history);
   const skipped = await writeFiles(git, limits);
   const headBranch = wanted === undefined ? branch : await readHead(git);
   return { commit, branch: exact === undefined ? branch : (wanted ?? null), headBranch, skipped };
+}
+
+/** Over HTTP any page can pass for an empty repository: to say so would tell that there is one. */
+function noCommit({ protocol, location }: CloneSource): CloneError {
+  return protocol === 'file'
+    ? new CloneError(`${location} has no commit yet: there is nothing to scan.`)
+    : new CloneError(unreachable(location), 'the repository has no commit');
 }
 
 /** One more question to the repository, where another branch than HEAD's may have been cloned. */

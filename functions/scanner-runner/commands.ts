@@ -106,13 +106,15 @@ async function trivyCommand(
   const config = join(folder, 'trivy.yaml');
   const secrets = join(folder, 'trivy-secret.yaml');
   await Promise.all([writeFile(config, '{}\n'), writeFile(secrets, '{}\n')]);
-  const offline = ['--skip-db-update', '--skip-java-db-update', '--skip-check-update', '--offline-scan'];
+  const offline = ['--skip-db-update', '--skip-java-db-update', '--skip-check-update'];
   return {
     args: [
       ...['fs', '--config', config, '--secret-config', secrets, '--scanners', 'vuln,secret,misconfig'],
       // Its own limit is five minutes; ours is the scan's.
       ...['--timeout', `${Math.max(1, Math.ceil(remainingMs / 1000))}s`, '--skip-version-check'],
       ...(settings.offline ? offline : []),
+      // Else it asks whatever Maven repositories a `pom.xml` names, also on this machine's loopback.
+      '--offline-scan',
       ...['--quiet', '--format', 'json', '--output', report, '.'],
     ],
     env: {},

@@ -94,10 +94,10 @@ async function forward(incoming: IncomingMessage, response: ServerResponse, open
     return answer(response, error instanceof HostRefused ? 403 : 502);
   }
   const headers = [...withoutHops(incoming.rawHeaders), 'connection', 'close'];
+  // Without an agent: one would make a connection of its own, to where the name leads by then.
   const outgoing = request(url, {
     method: incoming.method,
     headers,
-    agent: false,
     createConnection: () => socket,
   });
   outgoing.once('response', (answered) => {

@@ -112,7 +112,8 @@ export function throughProxy(env: NodeJS.ProcessEnv, url: string): NodeJS.Proces
 /** Hosts that the operator's settings of the scanners name, such as a mirror of their databases. */
 export function trustedHosts(env: NodeJS.ProcessEnv): Set<string> {
   const values = Object.entries(env).filter(([name]) => /^(?:GRYPE|TRIVY|SEMGREP|ASPM_SEMGREP)_/.test(name));
-  const hosts = values.flatMap(([, value = '']) => {
+  const addresses = values.flatMap(([, value = '']) => value.split(','));
+  const hosts = addresses.flatMap((value) => {
     const host = /^(?:https?:\/\/)?([^/:@\s]+(?::\d+)?)(?:\/|$)/i.exec(value)?.[1];
     return host?.includes('.') || host?.includes(':') ? [bareHost(host.replace(/:\d+$/, ''))] : [];
   });

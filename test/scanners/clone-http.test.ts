@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -7,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cloneRepository } from '#functions/scanner-runner/clone.ts';
+import { serveGit } from '#test/harness/git-server.ts';
 import { commitFiles, git } from '#test/harness/vulnerable-repository.ts';
 
 const USER = 'ann:pass@word';
@@ -17,45 +17,11 @@ let commits: string[];
 let server: Server;
 let address: string;
 
-/** git's own HTTP server as a CGI program, behind a password. */
+/** Behind a password. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers.authorization !== `Basic ${Buffer.from(USER).toString('base64')}`) {
-    response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
-    return;
-  }
-  const url = new URL(request.url ?? '/', 'http://x');
-  const backend = spawn('git', ['http-backend'], {
-    env: {
-      PATH: process.env.PATH,
-      GIT_PROJECT_ROOT: root,
-      GIT_HTTP_EXPORT_ALL: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_COUNT: '1',
-      GIT_CONFIG_KEY_0: 'safe.directory',
-      GIT_CONFIG_VALUE_0: '*',
-      REQUEST_METHOD: request.method,
-      PATH_INFO: url.pathname,
-      QUERY_STRING: url.search.slice(1),
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-      GIT_PROTOCOL: request.headers['git-protocol']?.toString() ?? '',
-    },
-  });
-  request.pipe(backend.stdin);
-  const chunks: Buffer[] = [];
-  backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-  backend.on('close', () => {
-    const output = Buffer.concat(chunks);
-    const end = output.indexOf('\r\n\r\n');
-    const headers = output
-      .subarray(0, end)
-      .toString()
-      .split('\r\n')
-      .map((line) => line.split(': ', 2));
-    const status = headers.find(([name]) => name === 'Status')?.[1] ?? '200';
-    for (const [name = '', value = ''] of headers) if (name !== 'Status') response.setHeader(name, value);
-    response.writeHead(Number.parseInt(status, 10)).end(output.subarray(end + 4));
-  });
+  if (request.headers.authorization === `Basic ${Buffer.from(USER).toString('base64')}`)
+    serveGit(root)(request, response);
+  else response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
 }
 
 beforeAll(async () => {
