@@ -62,6 +62,7 @@ export class AspmStack extends Stack {
       TOKEN_SECRET_ARN: secrets.token.secretArn,
       FINGERPRINT_SECRET_ARN: secrets.fingerprint.secretArn,
       INTEGRATION_SECRET_ARN: secrets.integration.secretArn,
+      CURSOR_SECRET_ARN: secrets.cursor.secretArn,
       PUBLIC_URL: publicUrl,
       SCAN_QUEUE_URL: scanRequests.queue.queueUrl,
       DISPATCH_QUEUE_URL: runDispatch.queue.queueUrl,

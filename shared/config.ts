@@ -75,6 +75,8 @@ const settings = {
   FINGERPRINT_SECRET_ARN: z.string().min(1),
   /** Secret from which the keys that seal integrations' secrets are derived. It never rotates: they would be lost. */
   INTEGRATION_SECRET_ARN: z.string().min(1),
+  /** Secret that authenticates the cursors of lists. A new value ends the lists that are being gone through, no more. */
+  CURSOR_SECRET_ARN: z.string().min(1),
   /** Public address of the API, without a slash at the end. */
   PUBLIC_URL: z.url(),
   SCAN_QUEUE_URL: z.url(),

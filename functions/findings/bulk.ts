@@ -5,7 +5,7 @@ import { parseCell } from '#domain/cells.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { opensToPolicies } from '#domain/judgement.ts';
-import { encodeCursor, type FindingSort } from '#store/finding-order.ts';
+import { type FindingSort, toWords } from '#store/finding-order.ts';
 import { type PlacedFinding, placeOf, TRIAGED_PER_TRANSACTION, type Triage } from '#store/finding-triage.ts';
 import type { FindingRef } from '#store/findings.ts';
 import { chunksOf } from '#store/table.ts';
@@ -41,14 +41,16 @@ export async function chooseByFilter(
   dependencies: FindingDependencies,
 ): Promise<Chosen> {
   const filter = await readFilter(orgId, selection, dependencies);
-  const after = cursor === undefined ? null : readCursor(ORDER, cursor, 'validation_error');
+  const { cursors } = dependencies;
+  const after = await readCursor(orgId, ORDER, cursor, cursors, 'validation_error');
   const window = { skip: 0, take: BULK_FINDINGS, after };
   const { placed, total } = await dependencies.findings.listPlaced(orgId, filter, ORDER, window);
   const last = placed.at(-1);
   return {
     refs: placed.map((one) => ({ ...one, scanner: parseCell(one.cell).scanner })),
     total,
-    nextCursor: placed.length === BULK_FINDINGS && last ? encodeCursor(ORDER, last) : null,
+    nextCursor:
+      placed.length === BULK_FINDINGS && last ? await cursors.seal(orgId, toWords(ORDER, last)) : null,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '#domain/clock.ts';
 import type { ReevaluationRequested } from '#events/reevaluations.ts';
 import type { Queue } from '#shared/queue.ts';
+import type { Cursors } from '#shared/security/cursors.ts';
 import type { AssetStore } from '#store/assets.ts';
 import type { CounterStore } from '#store/counters.ts';
 import type { TriageStore } from '#store/finding-triage.ts';
@@ -13,6 +14,7 @@ export interface FindingDependencies {
   readonly assets: AssetStore;
   readonly organizations: Pick<OrganizationStore, 'findUserByEmail'>;
   readonly counters: CounterStore;
+  readonly cursors: Cursors;
   /** Asks policies about what a person opens to them. */
   readonly reevaluations: Queue<ReevaluationRequested>;
   readonly clock: Clock;

@@ -6,17 +6,18 @@ import { type Placement, placementOf, projectsOf } from '#domain/placement.ts';
 import { SEVERITIES, type Severity } from '#domain/vocabulary.ts';
 import { pageOf } from '#http/paging.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
+import type { Cursors } from '#shared/security/cursors.ts';
 import type { FindingPlace } from '#store/counter-items.ts';
 import {
   bySort,
-  decodeCursor,
-  encodeCursor,
   type FindingFilter,
   type FindingSort,
+  fromWords,
   matchesFilter,
   ofAsset,
   type Position,
   sortFindings,
+  toWords,
 } from '#store/finding-order.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import type { FindingDependencies } from './dependencies.ts';
@@ -88,10 +89,10 @@ export async function listFindings(
   orgId: string,
   filter: FindingFilter,
   query: ListQuery,
-  { findings, clock }: FindingDependencies,
+  { findings, cursors, clock }: FindingDependencies,
 ): Promise<FindingList> {
   const { sort, page, per_page } = query;
-  const after = query.cursor === undefined ? null : readCursor(sort, query.cursor);
+  const after = await readCursor(orgId, sort, query.cursor, cursors);
   const window = { skip: after ? 0 : (page - 1) * per_page, take: per_page, after };
   const { total, placed, ...shown } = await findings.listPage(orgId, filter, sort, window);
   const last = placed.at(-1);
@@ -102,7 +103,7 @@ export async function listFindings(
       page,
       per_page,
       total,
-      next_cursor: more && last ? encodeCursor(sort, last) : null,
+      next_cursor: more && last ? await cursors.seal(orgId, toWords(sort, last)) : null,
     },
   };
 }
@@ -113,9 +114,9 @@ export async function listBatch(
   ids: readonly string[],
   filter: FindingFilter,
   { sort, page, per_page, cursor }: ListQuery,
-  { findings, clock }: FindingDependencies,
+  { findings, cursors, clock }: FindingDependencies,
 ): Promise<FindingList> {
-  const after = cursor === undefined ? null : readCursor(sort, cursor);
+  const after = await readCursor(orgId, sort, cursor, cursors);
   const held = await findings.getMany(orgId, ids);
   const { records, context } = await findings.readContext(orgId, held);
   const matching = sortFindings(
@@ -132,7 +133,7 @@ export async function listBatch(
       page,
       per_page,
       total: matching.length,
-      next_cursor: more ? encodeCursor(sort, positionOf(last)) : null,
+      next_cursor: more ? await cursors.seal(orgId, toWords(sort, positionOf(last))) : null,
     },
   };
 }
@@ -141,13 +142,20 @@ function positionOf(record: FindingRecord): Position {
   return { id: record.id, cell: cellKey(record), createdAt: record.created_at };
 }
 
-/** @throws ServiceError of the code: a parameter's, or (where it came in a body) a field's */
-export function readCursor(
+/**
+ * Where the list goes on; null: at its beginning.
+ * @throws ServiceError of the code: a parameter's, or (where it came in a body) a field's
+ */
+export async function readCursor(
+  orgId: string,
   sort: FindingSort,
-  cursor: string,
+  cursor: string | undefined,
+  cursors: Cursors,
   code: 'invalid_parameter' | 'validation_error' = 'invalid_parameter',
-): Position {
-  const position = decodeCursor(sort, cursor);
+): Promise<Position | null> {
+  if (cursor === undefined) return null;
+  const words = await cursors.open(orgId, cursor);
+  const position = words && fromWords(sort, words);
   if (position) return position;
   const message = 'cursor must be the next_cursor of a page with the same sort';
   throw new ServiceError(code, message, { details: [{ field: 'cursor', message }] });

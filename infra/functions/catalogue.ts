@@ -23,7 +23,7 @@ export interface Grants {
     | 'exports'
     | 'reevaluations'
   )[];
-  readonly secrets: readonly ('token' | 'fingerprint' | 'integration')[];
+  readonly secrets: readonly ('token' | 'fingerprint' | 'integration' | 'cursor')[];
   readonly reports: 'none' | 'read' | 'download' | 'upload' | 'convert' | 'purge';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
 }
@@ -100,8 +100,8 @@ export const FUNCTIONS = {
   },
   findings: {
     ...api,
-    settings: ['TABLE_NAME', 'COUNTER_LANES', 'REEVALUATION_QUEUE_URL'],
-    may: { ...NOTHING, table: WRITE, send: ['reevaluations'] },
+    settings: ['TABLE_NAME', 'COUNTER_LANES', 'CURSOR_SECRET_ARN', 'REEVALUATION_QUEUE_URL'],
+    may: { ...NOTHING, table: WRITE, send: ['reevaluations'], secrets: ['cursor'] },
   },
   imports: {
     // A whole core: a report of 100 MB is unpacked and read in one request.

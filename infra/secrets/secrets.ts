@@ -4,11 +4,12 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { keepLogicalId } from '#infra/logical-id.ts';
 
-/** The three secrets that the service makes for itself; 64 characters each, never shown to anyone. */
+/** The four secrets that the service makes for itself; 64 characters each, never shown to anyone. */
 export class ServiceSecrets extends Construct {
   readonly token: Secret;
   readonly fingerprint: Secret;
   readonly integration: Secret;
+  readonly cursor: Secret;
 
   constructor(scope: Construct, id: string, props: { readonly key: IKey }) {
     super(scope, id);
@@ -23,6 +24,7 @@ export class ServiceSecrets extends Construct {
       "Keys that seal integrations' secrets are derived from it",
       props.key,
     );
+    this.cursor = this.#generate('CursorSecret', 'Authenticates cursors of lists', props.key);
     Validations.of(this.token).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason: 'A new value ends every session: rotated by hand when needed (docs/runbook.md).',
@@ -34,6 +36,10 @@ export class ServiceSecrets extends Construct {
     Validations.of(this.integration).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason: "Integrations' secrets are sealed with it: another value would lose every one of them.",
+    });
+    Validations.of(this.cursor).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason: 'It guards nothing but the order of lists: rotated by hand when needed (docs/runbook.md).',
     });
   }
 

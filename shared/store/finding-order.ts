@@ -1,4 +1,4 @@
-import { type Cell, parseCell, severityRank } from '#domain/cells.ts';
+import { type Cell, severityRank } from '#domain/cells.ts';
 import { isLive } from '#domain/lifecycle.ts';
 import type { Route } from '#domain/placement.ts';
 import type { FindingStatus, Scanner, Severity } from '#domain/vocabulary.ts';
@@ -118,22 +118,15 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Where the next page begins, as clients carry it: opaque to them, and good for one sort alone. */
-export function encodeCursor(sort: FindingSort, { cell, createdAt, id }: Position): string {
-  return Buffer.from(JSON.stringify([sort, cell, createdAt, id])).toString('base64url');
+/** A position as a cursor carries it: good for one sort alone. */
+export function toWords(sort: FindingSort, { cell, createdAt, id }: Position): string[] {
+  return [sort, cell, createdAt, id];
 }
 
-/** The position behind a cursor; null where it is none, or of another sort. */
-export function decodeCursor(sort: FindingSort, cursor: string): Position | null {
-  try {
-    const [of, cell, createdAt, id] = JSON.parse(
-      Buffer.from(cursor, 'base64url').toString('utf8'),
-    ) as string[];
-    if (of !== sort || !cell || !id || !createdAt || Number.isNaN(Date.parse(createdAt))) return null;
-    if (!/^[0-9a-f-]{36}$/.test(id)) return null;
-    parseCell(cell);
-    return { cell, createdAt, id };
-  } catch {
+/** The position behind these words; null where they are of another sort. */
+export function fromWords(sort: FindingSort, words: readonly unknown[]): Position | null {
+  const [of, cell, createdAt, id] = words;
+  if (of !== sort || typeof cell !== 'string' || typeof createdAt !== 'string' || typeof id !== 'string')
     return null;
-  }
+  return { cell, createdAt, id };
 }

@@ -361,11 +361,13 @@ function remainder(group: readonly Source[], sort: FindingSort, after: Position 
   }
   // A key sorts right after its own prefix: '!' and '~' are the ends of the characters that follow an id.
   const place = `${after.createdAt}#${after.id}`;
-  return group.map((source) =>
+  const rest = group.map((source) =>
     sort === 'created_at'
       ? { ...source, from: later(source.from, `${source.cell}#${place}~`) }
       : { ...source, to: earlier(source.to, before(`${source.cell}#${place}`)) },
   );
+  // The position may be past all that a filter of times leaves; a range must not end before it begins.
+  return rest.filter(({ from, to }) => from <= to);
 }
 
 const later = (a: string, b: string) => (a > b ? a : b);

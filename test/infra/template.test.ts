@@ -241,6 +241,7 @@ describe('what holds data', () => {
       'TokenSecret',
       'FingerprintSecret',
       'IntegrationSecret',
+      'CursorSecret',
       'Key',
     ])
       expect(resources[id]).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });

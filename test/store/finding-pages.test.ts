@@ -4,11 +4,12 @@ import { FINDING_STATUSES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import {
-  decodeCursor,
-  encodeCursor,
   type FindingFilter,
   type FindingSort,
+  fromWords,
   ofAsset,
+  type Position,
+  toWords,
 } from '#store/finding-order.ts';
 import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
@@ -96,13 +97,12 @@ describe('pages of the findings of many assets', () => {
 
 async function walkByCursor(filter: FindingFilter, sort: FindingSort, take: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let cursor: string | null = null; ; ) {
-    const after: ReturnType<typeof decodeCursor> = cursor === null ? null : decodeCursor(sort, cursor);
+  for (let after: Position | null = null; ; ) {
     const { placed } = await findings.listPage(orgId, filter, sort, { skip: 0, take, after });
     ids.push(...placed.map(({ id }) => id));
     const last = placed.at(-1);
     if (!last || placed.length < take) return ids;
-    cursor = encodeCursor(sort, last);
+    after = fromWords(sort, toWords(sort, last));
   }
 }
 
