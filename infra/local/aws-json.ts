@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isSigned, type LocalCredentials } from './signatures.ts';
 
 /** An error that the SDK's clients turn into their own class of that name. */
 export class ServiceFault extends Error {
@@ -18,10 +19,13 @@ export interface JsonEndpoint {
   close(): Promise<void>;
 }
 
-/** One local endpoint for the services that speak AWS's JSON protocol (1.0 and 1.1). */
-export async function openJsonEndpoint(operations: JsonOperations): Promise<JsonEndpoint> {
+/** One local endpoint for the services that speak AWS's JSON protocol (1.0 and 1.1), for who has the credentials. */
+export async function openJsonEndpoint(
+  operations: JsonOperations,
+  credentials: LocalCredentials,
+): Promise<JsonEndpoint> {
   const server = createServer((request, response) => {
-    void answer(request, operations).then(
+    void answer(request, operations, credentials).then(
       (output) => send(response, 200, output, request),
       (error: unknown) => {
         const fault =
@@ -47,7 +51,17 @@ export async function openJsonEndpoint(operations: JsonOperations): Promise<Json
   };
 }
 
-async function answer(request: IncomingMessage, operations: JsonOperations): Promise<object> {
+async function answer(
+  request: IncomingMessage,
+  operations: JsonOperations,
+  credentials: LocalCredentials,
+): Promise<object> {
+  const { method = '', url: path = '', headers } = request;
+  if (!(await isSigned({ method, target: path, headers }, credentials, Date.now())))
+    throw new ServiceFault(
+      'AccessDeniedException',
+      'The request is not signed with the credentials of this cloud',
+    );
   const target = String(request.headers['x-amz-target'] ?? '');
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);

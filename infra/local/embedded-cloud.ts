@@ -20,6 +20,7 @@ import { REGION } from './resolver.ts';
 import { runScanners } from './runner-process.ts';
 import { rateOf, startSchedules } from './schedules.ts';
 import { loadSecrets } from './secrets.ts';
+import { type LocalCredentials, makeCredentials } from './signatures.ts';
 import { createQueuesAndBuckets, notifyOfUploads, type SqsAndS3, startSqsAndS3 } from './sqs-s3.ts';
 import { loadTemplate, type Template } from './template.ts';
 
@@ -77,7 +78,7 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const house = await prepare(options, open);
   const parts = await startParts(options, house, open);
   void parts.dynamodb.lost.then((reason) => options.onLost?.(reason));
-  const { model, sqs } = await provision(parts);
+  const { model, sqs } = await provision(parts, house);
   const { functions, executions } = await connect(model, parts, options.env ?? {}, house, open);
   const admin = await bootstrap(adminSettings(options, house.outside), house.folder);
 
@@ -117,6 +118,7 @@ interface House {
   readonly inMemory: boolean;
   readonly folder: DataFolder;
   readonly log: ServiceLog;
+  readonly credentials: LocalCredentials;
 }
 
 async function prepare(options: EmbeddedCloudOptions, open: AsyncDisposableStack): Promise<House> {
@@ -125,7 +127,7 @@ async function prepare(options: EmbeddedCloudOptions, open: AsyncDisposableStack
   const folder = await openFolder(options.dataDir ?? outside.ASPM_DATA_DIR, inMemory, open);
   const log = openLog(outside.ASPM_LOG === 'stderr' ? null : folder.file('service.log'));
   open.defer(() => log.close());
-  return { outside, inMemory, folder, log };
+  return { outside, inMemory, folder, log, credentials: makeCredentials() };
 }
 
 interface Parts {
@@ -138,14 +140,16 @@ interface Parts {
 /** Side by side: the parts start while the template is read, or even made. */
 async function startParts(
   { port, onProgress }: EmbeddedCloudOptions,
-  { outside, inMemory, folder }: House,
+  { outside, inMemory, folder, credentials }: House,
   open: AsyncDisposableStack,
 ): Promise<Parts> {
   const gatewayPort = port ?? readPort(outside.PORT);
   const starting = {
     dynamodb: kept(startDynamoDb(inMemory ? null : folder.path), open, (part) => part.stop()),
-    sqsAndS3: kept(startSqsAndS3(inMemory ? null : folder.file('objects')), open, (part) => part.stop()),
-    gateway: kept(openGateway(gatewayPort), open, (part) => part.close()),
+    sqsAndS3: kept(startSqsAndS3(inMemory ? null : folder.file('objects'), credentials), open, (part) =>
+      part.stop(),
+    ),
+    gateway: kept(openGateway(gatewayPort, { hosts: hostsOf(outside) }), open, (part) => part.close()),
     template: loadTemplate(),
     // Most of what the handlers import; they themselves can't be, before their settings are there.
     modules: Promise.all([import('#functions/auth/bootstrap.ts'), import('#http/chain.ts')]),
@@ -163,9 +167,9 @@ async function startParts(
 }
 
 /** Creates what the template asks for, where it is not there yet. */
-async function provision({ template, gateway, dynamodb, sqsAndS3 }: Parts) {
+async function provision({ template, gateway, dynamodb, sqsAndS3 }: Parts, { credentials }: House) {
   const model = readModel(template, { gateway: gateway.url, sqs: sqsAndS3.endpoint });
-  const clients = createClients(dynamodb.endpoint, sqsAndS3.endpoint);
+  const clients = createClients(dynamodb.endpoint, sqsAndS3.endpoint, credentials);
   await Promise.all([
     createTables(model.tables, clients.dynamodb),
     createQueuesAndBuckets(model, clients.sqs, clients.s3),
@@ -178,7 +182,7 @@ async function connect(
   model: CloudModel,
   { dynamodb, sqsAndS3, gateway }: Parts,
   own: Readonly<Record<string, string>>,
-  { outside, inMemory, folder, log }: House,
+  { outside, inMemory, folder, log, credentials }: House,
   open: AsyncDisposableStack,
 ): Promise<{ functions: Functions; executions: Executions }> {
   // The state machine calls functions, and functions start executions: the one who calls comes later.
@@ -189,7 +193,7 @@ async function connect(
     log,
   );
   const secrets = await loadSecrets(model.secrets, inMemory ? null : folder.file('secrets.json'));
-  const json = await openJsonEndpoint({ ...executions.operations, ...secrets });
+  const json = await openJsonEndpoint({ ...executions.operations, ...secrets }, credentials);
   open.defer(() => json.close());
 
   // There is no DNS name for a bucket here: its address is the path.
@@ -201,7 +205,10 @@ async function connect(
   const { endpoint } = sqsAndS3;
   const restore = applyEnvironment({
     ...settingsOf(template, process.env, own),
-    ...awsEnvironment({ dynamodb: dynamodb.endpoint, sqs: endpoint, s3: endpoint, json: json.url }),
+    ...awsEnvironment(
+      { dynamodb: dynamodb.endpoint, sqs: endpoint, s3: endpoint, json: json.url },
+      credentials,
+    ),
   });
   // Later than everything that still calls a function: it must find our parts to the end.
   open.defer(restore);
@@ -218,6 +225,11 @@ function adminSettings(options: EmbeddedCloudOptions, outside: NodeJS.ProcessEnv
     ...(options.adminEmail !== undefined && { ASPM_ADMIN_EMAIL: options.adminEmail }),
     ...(options.adminPassword !== undefined && { ASPM_ADMIN_PASSWORD: options.adminPassword }),
   };
+}
+
+/** Names under which the service answers beside this machine's own, such as that of a proxy before it. */
+function hostsOf({ ASPM_HOSTS = '' }: NodeJS.ProcessEnv): string[] {
+  return ASPM_HOSTS.split(',').flatMap((host) => host.trim() || []);
 }
 
 function readPort(text: string | undefined): number {
@@ -252,8 +264,8 @@ async function openFolder(
   return openDataFolder(isAbsolute(path) ? path : join(PROJECT_ROOT, path));
 }
 
-function createClients(dynamodb: string, sqsAndS3: string) {
-  const common = { region: REGION, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
+function createClients(dynamodb: string, sqsAndS3: string, credentials: LocalCredentials) {
+  const common = { region: REGION, credentials };
   return {
     dynamodb: new DynamoDBClient({ ...common, endpoint: dynamodb }),
     sqs: new SQSClient({ ...common, endpoint: sqsAndS3 }),

@@ -1,5 +1,6 @@
 import { PROJECT_ROOT } from '#infra/project.ts';
 import { REGION } from './resolver.ts';
+import type { LocalCredentials } from './signatures.ts';
 
 /** Where the parts of the embedded cloud answer. */
 export interface Endpoints {
@@ -46,12 +47,15 @@ export function settingsOf(
   return { ...template, ...LOCAL_SETTINGS, ...Object.fromEntries(chosen), ...own };
 }
 
-/** The SDK's own settings: where the services are, and credentials that open nothing. */
-export function awsEnvironment({ dynamodb, sqs, s3, json }: Endpoints): Record<string, string> {
+/** The SDK's own settings: where the services are, and credentials that open nothing but these. */
+export function awsEnvironment(
+  { dynamodb, sqs, s3, json }: Endpoints,
+  { accessKeyId, secretAccessKey }: LocalCredentials,
+): Record<string, string> {
   return {
     AWS_REGION: REGION,
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
     AWS_EC2_METADATA_DISABLED: 'true',
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { bareHost } from '#domain/addresses.ts';
 import type { Functions } from './functions.ts';
 import type { LocalRoute } from './model.ts';
 import { authorizerEvent, describeRequest, functionEvent } from './payload.ts';
@@ -27,10 +28,27 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+export interface GatewayOptions {
+  readonly integrationMs?: number;
+  /** Host names that it answers for, beside those of this machine. */
+  readonly hosts?: readonly string[];
+}
+
+const OWN_HOSTS = ['127.0.0.1', 'localhost', '::1'];
+
 /** Ours is a thin layer: HTTP → payload 2.0 → authorizer → function → HTTP. */
-export async function openGateway(port: number, integrationMs = INTEGRATION_MS): Promise<Gateway> {
+export async function openGateway(port: number, options: GatewayOptions = {}): Promise<Gateway> {
+  const { integrationMs = INTEGRATION_MS, hosts = [] } = options;
+  const answersFor = new Set([...OWN_HOSTS, ...hosts.map(bareHost)]);
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
   const server = createServer((request, response) => {
+    if (!answersFor.has(hostOf(request))) {
+      refuse(
+        response,
+        new GatewayAnswer(421, 'This host is not served here: ASPM_HOSTS names those that are'),
+      );
+      return;
+    }
     if (!answer) {
       refuse(response, new GatewayAnswer(503, 'Service Unavailable'));
       return;
@@ -57,6 +75,15 @@ export async function openGateway(port: number, integrationMs = INTEGRATION_MS):
       clearTimeout(force);
     },
   };
+}
+
+/**
+ * The host that was asked for. A page of another name that the DNS leads to this machine must not speak to the
+ * service in the name of who looks at it (DNS rebinding).
+ */
+function hostOf({ headers }: IncomingMessage): string {
+  const url = URL.parse(`http://${headers.host ?? ''}`);
+  return url === null || url.username !== '' || url.pathname !== '/' ? '' : bareHost(url.hostname);
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -6,6 +6,7 @@ import { CreateQueueCommand, SendMessageCommand, type SQSClient } from '@aws-sdk
 import { buildApp } from 'fauxqs';
 import type { ServiceLog } from './log.ts';
 import type { CloudModel } from './model.ts';
+import { isSigned, type LocalCredentials } from './signatures.ts';
 
 const OBJECT_DAYS = 90;
 
@@ -20,20 +21,19 @@ export interface SqsAndS3 {
  * SQS and S3 in this process. Queues are in memory: with files, `ChangeMessageVisibility(0)` would lose messages
  * (fauxqs 2.4.1); what a restart forgets, the sweep sends again. Built by hand rather than by `startFauxqs`,
  * which listens on every address of the machine.
+ * Only what is signed with the credentials is answered; addresses that were signed for a while are good for that long.
  * @param folder where objects are kept, so that a restart finds what was accepted before; null: in memory
  */
-export async function startSqsAndS3(folder: string | null): Promise<SqsAndS3> {
+export async function startSqsAndS3(folder: string | null, credentials: LocalCredentials): Promise<SqsAndS3> {
   const stores = folder === null ? undefined : await storesIn(folder);
   const app = buildApp({ logger: false, ...(stores && { stores }) });
   let tell: ((bucket: string, key: string) => void) | null = null;
   app.addHook('onRequest', async (request, reply) => {
+    const { method, url, headers } = request;
+    if (!(await isSigned({ method, target: url, headers }, credentials, Date.now())))
+      return reply.code(403).type('application/xml').send(ACCESS_DENIED);
     // Keys become paths.
-    if (
-      decodeURIComponent(request.url)
-        .split(/[/\\?]/)
-        .includes('..')
-    )
-      return reply.code(400).send();
+    if (leadsOut(url)) return reply.code(400).send();
   });
   app.addHook('onResponse', async (request, reply) => {
     if (request.method !== 'PUT' || reply.statusCode !== 200) return;
@@ -49,6 +49,21 @@ export async function startSqsAndS3(folder: string | null): Promise<SqsAndS3> {
     },
     stop: () => app.close(),
   };
+}
+
+/** As S3 words it, whatever is missing or wrong. */
+const ACCESS_DENIED =
+  '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>';
+
+function leadsOut(target: string): boolean {
+  try {
+    return decodeURIComponent(target)
+      .split(/[/\\?]/)
+      .includes('..');
+  } catch {
+    // What can't be decoded is no key of ours.
+    return true;
+  }
 }
 
 type Stores = NonNullable<NonNullable<Parameters<typeof buildApp>[0]>['stores']>;

@@ -6,7 +6,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
  * `public`: a host of the internet. `private`: of a closed network or of this very machine, reachable where the
  * operator allows it. `forbidden`: link-local and metadata services, where nobody's server is.
  */
-export type AddressKind = 'public' | 'private' | 'forbidden';
+type AddressKind = 'public' | 'private' | 'forbidden';
 
 /** Which private networks may be reached: none, all, or those in CIDR notation. */
 export type AddressPolicy = 'public' | 'all' | readonly string[];
@@ -32,7 +32,7 @@ const EMBEDDED: readonly { readonly within: [Address, number]; readonly at: numb
   ];
 
 /** @param text an IPv4 or IPv6 address, without brackets; what is none is `forbidden` */
-export function kindOfAddress(text: string): AddressKind {
+function kindOfAddress(text: string): AddressKind {
   const address = parse(text);
   if (!address) return 'forbidden';
   if (isForbidden(address)) return 'forbidden';
@@ -58,7 +58,7 @@ export function mayReach(text: string, policy: AddressPolicy): boolean {
  * is asked. null: only its resolution tells.
  * @param hostname as `URL` has it: an IPv6 address in brackets
  */
-export function kindOfHost(hostname: string): AddressKind | null {
+function kindOfHost(hostname: string): AddressKind | null {
   const host = bareHost(hostname);
   if (host === '') return 'forbidden';
   if (ipaddr.isValid(host)) return kindOfAddress(host);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { findings } from '#contract/operations/findings.ts';
 import { scans } from '#contract/operations/scans.ts';
 import { toOpaque } from '#domain/ids.ts';
@@ -20,6 +20,7 @@ import type { sampleAsset } from '#test/harness/samples.ts';
 import { largeSarif, sarifLog } from '#test/harness/sarif.ts';
 import { awaitScan } from '#test/harness/scanning.ts';
 import { storedItems } from '#test/harness/stored-items.ts';
+import { listObjects } from '#test/harness/stored-objects.ts';
 
 const { updateFinding, getFindingSummary } = findings.operations;
 let org: TestOrganization;
@@ -251,8 +252,7 @@ describe('an import by upload', () => {
     });
     expect(scan).toMatchObject({ status: 'completed', scanners: ['trivy'], branch: 'main' });
     expect(await list(asset)).toMatchObject([{ scanner: 'trivy', tool: 'CodeQL' }]);
-    const { bucketUrl } = inject('service');
-    const left = await (await fetch(`${bucketUrl}?list-type=2&prefix=raw/${org.orgId}/`)).text();
+    const left = await listObjects(`raw/${org.orgId}/`);
     expect(left).not.toContain('/upload<');
   });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
 import { findings } from '#contract/operations/findings.ts';
 import { integrations } from '#contract/operations/integrations.ts';
@@ -20,6 +20,7 @@ import { testAttribution } from '#test/harness/samples.ts';
 import { sarifLog } from '#test/harness/sarif.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
 import { storedItems } from '#test/harness/stored-items.ts';
+import { listObjects } from '#test/harness/stored-objects.ts';
 import {
   commitFiles,
   createVulnerableRepository,
@@ -43,10 +44,7 @@ async function leftOvers(orgId: string): Promise<string[]> {
   return items.filter((item) => JSON.stringify(item).includes(orgId)).map(({ pk, sk }) => `${pk} / ${sk}`);
 }
 
-async function reportsOf(orgId: string): Promise<string> {
-  const { bucketUrl } = inject('service');
-  return (await fetch(`${bucketUrl}?list-type=2&prefix=raw/${orgId}/`)).text();
-}
+const reportsOf = (orgId: string) => listObjects(`raw/${orgId}/`);
 
 /** An organization with something of everything. */
 async function fill(org: TestOrganization): Promise<void> {

@@ -9,7 +9,15 @@ import { prepareScannerDatabases } from './scanner-databases.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where the service under test answers, and where its parts are. */
-    service: { url: string; dynamodb: string; bucketUrl: string; table: string; tokenSecret: string };
+    service: {
+      url: string;
+      dynamodb: string;
+      bucketUrl: string;
+      table: string;
+      tokenSecret: string;
+      /** What the service's parts know each other by. */
+      credentials: { accessKeyId: string; secretAccessKey: string };
+    };
   }
 }
 
@@ -33,6 +41,10 @@ export default async function setup(project: TestProject) {
     dynamodb: cloud.endpoints.dynamodb,
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',
+    credentials: {
+      accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '',
+      secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY ?? '',
+    },
     // Made for this run alone: tests sign tokens of their own with it.
     tokenSecret: await createSecretReader(process.env.TOKEN_SECRET_ARN ?? '')(),
   });

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type JsonEndpoint, openJsonEndpoint } from '#infra/local/aws-json.ts';
 import { createExecutions } from '#infra/local/executions.ts';
 import type { ServiceLog } from '#infra/local/log.ts';
+import { makeCredentials } from '#infra/local/signatures.ts';
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:stateMachine:Test';
 const definition = {
@@ -50,14 +51,15 @@ const executions = createExecutions(
   log,
 );
 
+const credentials = makeCredentials();
 let endpoint: JsonEndpoint;
 let client: SFNClient;
 beforeAll(async () => {
-  endpoint = await openJsonEndpoint(executions.operations);
+  endpoint = await openJsonEndpoint(executions.operations, credentials);
   client = new SFNClient({
     endpoint: endpoint.url,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'x', secretAccessKey: 'y' },
+    credentials,
     maxAttempts: 1,
   });
 });

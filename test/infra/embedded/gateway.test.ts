@@ -38,7 +38,7 @@ const functions: Functions = {
 };
 
 beforeAll(async () => {
-  gateway = await openGateway(0, 300);
+  gateway = await openGateway(0, { integrationMs: 300, hosts: ['api.example.com'] });
   gateway.serve(ROUTES, functions);
 });
 afterAll(() => gateway.close());

@@ -9,9 +9,11 @@ import type { SQSEvent } from 'aws-lambda';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ServiceLog } from '#infra/local/log.ts';
 import { type Pollers, startPollers } from '#infra/local/pollers.ts';
+import { makeCredentials } from '#infra/local/signatures.ts';
 import { type SqsAndS3, startSqsAndS3 } from '#infra/local/sqs-s3.ts';
 
 const log: ServiceLog = { write() {}, pipe: () => () => {}, async close() {} };
+const credentials = makeCredentials();
 let part: SqsAndS3;
 let sqs: SQSClient;
 let queueUrl: string;
@@ -19,11 +21,11 @@ let pollers: Pollers;
 const handled: { body: string; at: number; event: SQSEvent }[] = [];
 
 beforeAll(async () => {
-  part = await startSqsAndS3(null);
+  part = await startSqsAndS3(null, credentials);
   sqs = new SQSClient({
     endpoint: part.endpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'x', secretAccessKey: 'y' },
+    credentials,
   });
   const { QueueUrl } = await sqs.send(
     new CreateQueueCommand({ QueueName: 'work', Attributes: { VisibilityTimeout: '1' } }),
