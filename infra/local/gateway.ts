@@ -30,7 +30,7 @@ export interface Gateway {
 /** Ours is a thin layer: HTTP → payload 2.0 → authorizer → function → HTTP. */
 export async function openGateway(port: number, integrationMs = INTEGRATION_MS): Promise<Gateway> {
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
-  const server = createServer((request, response) => {
+  const server = createServer({ connectionsCheckingInterval: 5000 }, (request, response) => {
     if (!answer) {
       refuse(response, new GatewayAnswer(503, 'Service Unavailable'));
       return;
@@ -39,6 +39,9 @@ export async function openGateway(port: number, integrationMs = INTEGRATION_MS):
   });
   // Longer than clients keep their idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 75_000;
+  // Who sends slowly keeps a connection, and no more: a body of 4 MB has a minute to arrive.
+  server.headersTimeout = 15_000;
+  server.requestTimeout = 60_000;
   await listen(server, port);
   const { port: actual } = server.address() as AddressInfo;
 
