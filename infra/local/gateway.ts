@@ -9,6 +9,8 @@ import { createRouteTable, type RouteMatch } from './routes.ts';
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 const INTEGRATION_MS = 30_000;
+/** Who sends slowly keeps a connection, and that not for long: a body of 4 MB has a minute to arrive. */
+const PATIENCE = { headersMs: 15_000, requestMs: 60_000, checkMs: 5000 };
 
 /** Answers of the gateway itself, where no function was asked or none answered. */
 class GatewayAnswer extends Error {
@@ -28,9 +30,13 @@ export interface Gateway {
 }
 
 /** Ours is a thin layer: HTTP → payload 2.0 → authorizer → function → HTTP. */
-export async function openGateway(port: number, integrationMs = INTEGRATION_MS): Promise<Gateway> {
+export async function openGateway(
+  port: number,
+  integrationMs = INTEGRATION_MS,
+  patience = PATIENCE,
+): Promise<Gateway> {
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
-  const server = createServer({ connectionsCheckingInterval: 5000 }, (request, response) => {
+  const server = createServer({ connectionsCheckingInterval: patience.checkMs }, (request, response) => {
     if (!answer) {
       refuse(response, new GatewayAnswer(503, 'Service Unavailable'));
       return;
@@ -39,9 +45,8 @@ export async function openGateway(port: number, integrationMs = INTEGRATION_MS):
   });
   // Longer than clients keep their idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 75_000;
-  // Who sends slowly keeps a connection, and no more: a body of 4 MB has a minute to arrive.
-  server.headersTimeout = 15_000;
-  server.requestTimeout = 60_000;
+  server.headersTimeout = patience.headersMs;
+  server.requestTimeout = patience.requestMs;
   await listen(server, port);
   const { port: actual } = server.address() as AddressInfo;
 

@@ -63,7 +63,9 @@ export class JsonFilter {
   readonly #limits: JsonLimits;
   readonly #hand: (name: string, json: string) => void;
   readonly #frames: Frame[] = [];
+  /** One for each element that is open, and the rest; they are used again. */
   readonly #sinks: ByteSink[] = [new ByteSink()];
+  #inner = 0;
   readonly #name = new NameReader();
   readonly #whole = new WholeValue();
   #mode = STRUCTURE;
@@ -103,7 +105,7 @@ export class JsonFilter {
   }
 
   get #sink(): ByteSink {
-    return this.#sinks[this.#sinks.length - 1] as ByteSink;
+    return this.#sinks[this.#inner] as ByteSink;
   }
 
   get #frame(): Frame | undefined {
@@ -121,7 +123,7 @@ export class JsonFilter {
         this.#openText();
         return at + 1;
       } else {
-        const most = this.#frame?.shape?.whole;
+        const most = this.#frame?.isObject ? 0 : this.#frame?.shape?.whole;
         if (most && (byte === OPEN_OBJECT || byte === OPEN_LIST)) {
           this.#whole.begin(most);
           this.#mode = WHOLE;
@@ -181,14 +183,16 @@ export class JsonFilter {
     if (this.#expect !== VALUE && this.#expect !== FIRST_VALUE) throw noJson();
     this.#countTokens(1);
     const frame = this.#frame;
-    if (!frame || !frame.shape) return;
+    if (!frame?.shape) return;
     if (!frame.isObject) {
       frame.seen += 1;
       const { elements, most = Number.POSITIVE_INFINITY, handOver } = frame.shape;
       this.#shape = elements && frame.seen <= most ? elements : null;
       if (!this.#shape) return;
       if (handOver !== undefined) {
-        this.#sinks.push(new ByteSink());
+        this.#inner += 1;
+        this.#sinks[this.#inner] ??= new ByteSink();
+        this.#sink.cut(0);
         return;
       }
     }
@@ -236,14 +240,14 @@ export class JsonFilter {
     this.#expect = frame ? NEXT : NOTHING;
     const sink = this.#sink;
     if (sink.length > this.#limits.item)
-      throw new JsonRefused('too_large', `has a part of more than ${shown(this.#limits.item)} bytes`);
+      throw new JsonRefused('too_large', `has a part of more than ${megabytes(this.#limits.item)}`);
     this.#shape = null;
     if (!frame?.shape || frame.isObject || frame.shape.handOver === undefined) return;
     if (frame.seen > (frame.shape.most ?? Number.POSITIVE_INFINITY)) return;
-    this.#sinks.pop();
+    this.#inner -= 1;
     this.#kept += sink.length;
     if (this.#kept > this.#limits.kept)
-      throw new JsonRefused('too_large', `says more than ${shown(this.#limits.kept)} bytes`);
+      throw new JsonRefused('too_large', `says more than ${megabytes(this.#limits.kept)} that would be kept`);
     this.#hand(frame.shape.handOver, sink.text());
   }
 
@@ -373,4 +377,8 @@ function tooMany(name: string, count: number, most: number): JsonRefused {
 
 function shown(number: number): string {
   return number.toLocaleString('en');
+}
+
+function megabytes(bytes: number): string {
+  return `${shown(Math.round(bytes / 1024 / 102.4) / 10)} MB`;
 }

@@ -31,6 +31,8 @@ interface WorkerSpecification {
   readonly data: () => Promise<unknown> | unknown;
   /** MB of JavaScript heap; WebAssembly's memories are no part of it. */
   readonly heapMb: number;
+  /** MB of it for what is new; Node's own default is larger. */
+  readonly youngMb?: number;
   /** MB of stack: recursion of WebAssembly code takes it too. */
   readonly stackMb: number;
   /** What it works on, as a sentence begins with it. */
@@ -102,13 +104,17 @@ export class ExpendableWorker<Part, End> {
   }
 
   async #start(): Promise<Worker> {
-    const { file, data, heapMb, stackMb } = this.#specification;
+    const { file, data, heapMb, youngMb, stackMb } = this.#specification;
     const worker = new Worker(file, {
       workerData: await data(),
       // What it works on sees nothing of the process that it works for.
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: heapMb, stackSizeMb: stackMb },
+      resourceLimits: {
+        maxOldGenerationSizeMb: heapMb,
+        stackSizeMb: stackMb,
+        ...(youngMb !== undefined && { maxYoungGenerationSizeMb: youngMb }),
+      },
     });
     // What ends between two calls is replaced by the next one.
     worker.on('error', () => {});

@@ -14,8 +14,8 @@ export interface ReportLimits extends JsonLimits {
 const MEGABYTE = 1024 * 1024;
 
 /**
- * Real reports stay far below: a result takes some 600 bytes to 2 KB and 20 to 60 names and values, so that 25,000
- * are 50 MB and a million; gzip packs the most repetitive ones 100 to 1.
+ * Real reports stay far below: a result takes 600 bytes to 2 KB of what is read, and 20 to 60 names and values, so that
+ * 25,000 are 50 MB and a million and a half; gzip packs the most repetitive ones 100 to 1.
  */
 export const REPORT_LIMITS: ReportLimits = {
   unpacked: 200 * MEGABYTE,
@@ -26,5 +26,5 @@ export const REPORT_LIMITS: ReportLimits = {
   depth: 200,
   text: 64 * 1024,
   item: 24 * MEGABYTE,
-  kept: 160 * MEGABYTE,
+  kept: 80 * MEGABYTE,
 };

@@ -10,8 +10,8 @@ import { REPORT_LIMITS } from './report-limits.ts';
 
 /** At once, while organizations wait for each other. */
 const MAX_THREADS = 2;
-/** MB. 25,000 results with the longest texts that are kept take half of it. */
-const HEAP_MB = 448;
+/** MB. The largest report that the limits allow takes 240 of them. */
+const HEAP_MB = 320;
 
 /** A caller's report as far as it is needed to decide what becomes of it. */
 export interface ReadUpload {
@@ -63,6 +63,7 @@ export function createReportReader(limits = REPORT_LIMITS, heapMb = HEAP_MB): Re
         file: workerFile(),
         data: () => null,
         heapMb,
+        youngMb: 16,
         stackMb: 4,
         subject: 'The report',
       }),

@@ -1,7 +1,9 @@
 import type { Shape } from '#shared/json/filter.ts';
 import { ALL, fieldsOf, membersOf, shapeOf } from '#shared/json/shape.ts';
+import { match } from '#shared/reports/grype.ts';
 import { MAX_RESULTS } from '#shared/reports/sarif.ts';
 import { result, sarifLog } from '#shared/reports/sarif-log.ts';
+import { vulnerability } from '#shared/reports/trivy.ts';
 
 /** What a result says more than so often (its locations, say) is not looked at. */
 const MOST_IN_RESULT = 1000;
@@ -30,7 +32,7 @@ function sarifRun(): Shape {
 
 const trivyTarget: Shape = membersOf([
   ...fieldsOf('Target', 'Class', 'Type'),
-  each('Results.Vulnerabilities', ALL),
+  each('Results.Vulnerabilities', shapeOf(vulnerability, { most: MOST_IN_RESULT })),
   each('Results.Misconfigurations', ALL),
   each('Results.Secrets', ALL),
   each('Results.Packages', membersOf(fieldsOf('Name', 'Version', 'Identifier', 'Locations'))),
@@ -46,9 +48,9 @@ export const REPORT_SHAPE: Shape = {
     ['version', ALL],
     each('runs', sarifRun(), MOST_RUNS, 0),
     each('results', ALL),
-    each('errors', membersOf(fieldsOf('code', 'level', 'path', 'type'))),
+    each('errors', membersOf(fieldsOf('code', 'level', 'path', 'type', 'message'))),
     ['paths', membersOf([['scanned', ALL]])],
-    each('matches', ALL),
+    each('matches', shapeOf(match, { most: MOST_IN_RESULT })),
     ['descriptor', membersOf(fieldsOf('name', 'version', 'timestamp'))],
     ...fieldsOf('SchemaVersion', 'Trivy', 'CreatedAt', 'ArtifactName', 'ArtifactType'),
     each('Results', trivyTarget, MOST_RUNS * 100, 0),
