@@ -3,6 +3,7 @@ import { systemClock } from '#domain/clock.ts';
 import { createIds } from '#domain/ids.ts';
 import { createHandler } from '#http/chain.ts';
 import { readConfig } from '#shared/config.ts';
+import { reportReader } from '#shared/ingest/reader/report-reader.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createReportBucket } from '#shared/report-bucket.ts';
 import { createSecretReader } from '#shared/security/secrets.ts';
@@ -29,6 +30,7 @@ export const handler = createHandler(imports, importOperations, {
   imports: createImportStore(table),
   manifests: createManifestStore(table),
   bucket: createReportBucket(config.REPORT_BUCKET_URL),
+  reader: reportReader(),
   importRequests: createQueue(config.IMPORT_QUEUE_URL),
   readFingerprintSecret: createSecretReader(config.FINGERPRINT_SECRET_ARN),
   clock: systemClock,

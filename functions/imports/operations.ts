@@ -6,8 +6,10 @@ import { presentScan } from '#shared/presenters/scan.ts';
 import { UPLOAD_SECONDS } from '#shared/report-bucket.ts';
 import { fingerprintKey } from '#shared/security/claims.ts';
 import { inBranch } from './branch-role.ts';
-import { readUpload } from './read-upload.ts';
 import { type ImportDependencies, submitImport } from './submit-import.ts';
+
+/** Together less than the function's 29 seconds. */
+const PATIENCE = { waitMs: 8000, readMs: 18_000 };
 
 export const importOperations: Implementations<typeof imports.operations, ImportDependencies> = {
   async importFindings(input, dependencies) {
@@ -16,11 +18,17 @@ export const importOperations: Implementations<typeof imports.operations, Import
       dependencies.assets.require(caller.orgId, params.asset_id),
       dependencies.readFingerprintSecret(),
     ]);
-    const reports = await readUpload(upload, query.scanner ?? null, fingerprintKey(secret, caller.orgId));
+    const { orgId } = caller;
+    const key = fingerprintKey(secret, orgId);
+    const named = query.scanner ?? null;
+    const read = await dependencies.reader.readUpload(
+      { bytes: upload, named, key, orgId, assetId: asset.id },
+      PATIENCE,
+    );
     const scan = await submitImport(
-      caller.orgId,
+      orgId,
       asset,
-      { reports, branch: query.branch ?? null, idempotencyKey },
+      { read, branch: query.branch ?? null, idempotencyKey },
       attributionOf(input, dependencies.clock),
       dependencies,
     );

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { Attribution } from '#domain/actor.ts';
 import type { Clock } from '#domain/clock.ts';
 import type { Ids } from '#domain/ids.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
-import { sourceOf, toLines } from '#shared/ingest/report-source.ts';
-import { type ReportedSet, readReportedSets } from '#shared/ingest/reported-set.ts';
+import { countOf, type ReadReport } from '#shared/ingest/reader/reader-messages.ts';
+import type { ReadUpload, ReportReader } from '#shared/ingest/reader/report-reader.ts';
 import { logError } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
@@ -17,9 +15,6 @@ import { type ImportStore, MAX_UNCHANGED, type NewImport } from '#store/imports.
 import type { ManifestStore } from '#store/manifests.ts';
 import { IdempotentReplay, type ScanRecord, type ScanStore } from '#store/scans.ts';
 import { inBranch } from './branch-role.ts';
-import type { ImportedReport } from './read-upload.ts';
-
-const zip = promisify(gzip);
 
 export interface ImportDependencies {
   readonly assets: AssetStore;
@@ -27,6 +22,7 @@ export interface ImportDependencies {
   readonly imports: ImportStore;
   readonly manifests: ManifestStore;
   readonly bucket: Pick<ReportBucket, 'write' | 'presignUpload'>;
+  readonly reader: Pick<ReportReader, 'readUpload'>;
   readonly importRequests: Queue<ImportRequested>;
   readonly readFingerprintSecret: SecretReader;
   readonly clock: Clock;
@@ -34,16 +30,9 @@ export interface ImportDependencies {
 }
 
 export interface ImportSubmission {
-  readonly reports: readonly ImportedReport[];
+  readonly read: ReadUpload;
   readonly branch: string | null;
   readonly idempotencyKey: string | null;
-}
-
-/** A report as it will be ingested. */
-interface Prepared {
-  readonly report: ImportedReport;
-  /** By origin. */
-  readonly sets: readonly ReportedSet[];
 }
 
 /**
@@ -60,22 +49,14 @@ export async function submitImport(
 ): Promise<ScanRecord> {
   const { ids, assets, manifests } = dependencies;
   const ref = { orgId, scanId: ids.next(), assetId: asset.id, runId: ids.next() };
-  const prepared = await Promise.all(
-    submission.reports.map(async (report): Promise<Prepared> => {
-      return { report, sets: await readReportedSets({ ref, scanner: report.scanner }, sourceOf(report)) };
-    }),
-  );
-  const idempotency = idempotencyOf(asset.id, submission, prepared);
+  const idempotency = idempotencyOf(asset.id, submission);
   try {
     return await inBranch(orgId, asset, submission.branch, { assets, manifests }, async (role) => {
-      const reports = prepared.map(({ report: { scanner }, sets }) => ({
-        scanner,
-        count: sets.reduce((total, { entries }) => total + entries.size, 0),
-      }));
+      const reports = submission.read.reports.map(({ scanner, sets }) => ({ scanner, count: countOf(sets) }));
       const made: NewImport = { ref, branch: submission.branch, ...role, reports, idempotency };
       return (
-        (await completeUnchanged(made, prepared, attribution, dependencies)) ??
-        (await enqueue(made, prepared, attribution, dependencies))
+        (await completeUnchanged(made, submission.read.reports, attribution, dependencies)) ??
+        (await enqueue(made, submission.read, attribution, dependencies))
       );
     });
   } catch (error) {
@@ -87,17 +68,17 @@ export async function submitImport(
 /** The scan of an import that changes nothing; null where it may change something. */
 async function completeUnchanged(
   made: NewImport,
-  prepared: readonly Prepared[],
+  reports: readonly ReadReport[],
   attribution: Attribution,
   { imports, manifests }: ImportDependencies,
 ): Promise<ScanRecord | null> {
   // Another branch has no manifest; what is incomplete confirms nothing, and its scan has to say so.
-  if (!made.isDefault || prepared.some(({ report }) => report.incomplete !== null)) return null;
+  if (!made.isDefault || reports.some(({ incomplete }) => incomplete !== null)) return null;
   const { orgId, assetId } = made.ref;
   // What is still to be taken in comes first, and may change what this one would confirm.
   if ((await imports.listWaiting(orgId, assetId)).length > 0) return null;
   const compared = await Promise.all(
-    prepared.flatMap(({ report: { scanner }, sets }) =>
+    reports.flatMap(({ scanner, sets }) =>
       sets.map(async ({ origin, counts, digest }) => {
         const head = await manifests.readUnchanged(orgId, assetId, origin, digest);
         return head && { scanner, origin, head, counts, digest };
@@ -112,17 +93,15 @@ async function completeUnchanged(
 /** Reports first, then the scan, then the message: where that is lost, the sweep sends it again. */
 async function enqueue(
   made: NewImport,
-  prepared: readonly Prepared[],
+  { reports, lines }: ReadUpload,
   attribution: Attribution,
   { imports, bucket, importRequests }: ImportDependencies,
 ): Promise<ScanRecord> {
   const { ref } = made;
+  const packed = await lines;
   await Promise.all(
-    prepared.map(async ({ report }) =>
-      bucket.write(
-        { ...ref, scanner: report.scanner, format: 'findings' },
-        new Uint8Array(await zip(toLines(report), { level: 1 })),
-      ),
+    reports.map(({ scanner }, at) =>
+      bucket.write({ ...ref, scanner, format: 'findings' }, packed[at] as Uint8Array<ArrayBuffer>),
     ),
   );
   const scan = await imports.create(made, attribution);
@@ -141,15 +120,14 @@ async function enqueue(
 
 function idempotencyOf(
   assetId: string,
-  { idempotencyKey, branch }: ImportSubmission,
-  prepared: readonly Prepared[],
+  { idempotencyKey, branch, read }: ImportSubmission,
 ): NewImport['idempotency'] {
   if (idempotencyKey === null) return null;
-  const reports = prepared.map(({ report, sets }) => [
-    report.scanner,
+  const reports = read.reports.map(({ scanner, sets, incomplete, unread }) => [
+    scanner,
     sets.map(({ origin, digest }) => [origin, digest]),
-    report.incomplete,
-    report.unread ?? [],
+    incomplete,
+    unread,
   ]);
   const request = createHash('sha256').update(JSON.stringify(['import', assetId, branch, reports]));
   return { key: idempotencyKey, request: request.digest('hex') };

@@ -1,4 +1,4 @@
-import { Turn } from '#shared/policy/turns.ts';
+import { Turn } from '#shared/threads/turns.ts';
 
 /**
  * Milliseconds from a request's begin in which the engine has to get to it, so that all of it ends before the gateway

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { Clock } from '#domain/clock.ts';
 import { systemClock } from '#domain/clock.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
-import { readJson } from '#shared/reports/json.ts';
+import { readPruned } from '#shared/ingest/reader/read-pruned.ts';
+import { REPORT_LIMITS } from '#shared/ingest/reader/report-limits.ts';
+import { JsonRefused } from '#shared/json/refused.ts';
 import { InvalidReportError, recogniseReport } from '#shared/reports/parse.ts';
 import type { ScannerCommand, ScannerSettings } from './commands.ts';
 import { privateFolder, scannerCommand } from './commands.ts';
@@ -125,24 +127,28 @@ async function readOutcome(
   }
   if (stopped === 'limit') return failed('report_invalid', tooLarge(scanner));
   if (exitCode === null || !command.success.includes(exitCode)) {
-    return failed('scanner_failed', explainFailure(scanner, outcome, await readReport(path)));
+    return failed(
+      'scanner_failed',
+      explainFailure(scanner, outcome, await readReport(path).catch(() => undefined)),
+    );
   }
   // Gitleaks exits 0 with an empty report where git itself failed below it.
   if (scanner === 'gitleaks' && /^\S+ (?:ERR|FTL) /m.test(stderr)) {
     return failed('scanner_failed', `gitleaks could not read the repository: ${tailOf(stderr)}`);
   }
   if ((await sizeOf(path)) > LARGEST_REPORT) return failed('report_invalid', tooLarge(scanner));
-  const report = await readReport(path);
-  if (report === undefined) {
-    return failed('report_invalid', `${scanner} ended without a readable report${quoted(stderr)}`);
-  }
   try {
+    const report = await readReport(path);
+    if (report === undefined)
+      return failed('report_invalid', `${scanner} ended without a readable report${quoted(stderr)}`);
     recogniseReport(scanner, report);
+    return { status: 'completed', report, version, exitCode, durationMs };
   } catch (error) {
     if (error instanceof InvalidReportError) return failed('report_invalid', error.message);
+    if (error instanceof JsonRefused)
+      return failed('report_invalid', `The report of ${scanner} ${error.message}.`);
     throw error;
   }
-  return { status: 'completed', report, version, exitCode, durationMs };
 }
 
 function tooLarge(scanner: Scanner): string {
@@ -154,12 +160,19 @@ function quoted(stderr: string): string {
   return tail === '' ? '.' : `: ${tail}`;
 }
 
-/** undefined where there is no report, or none in JSON. */
+/**
+ * As far as it is used: what a repository can make its scanner write is bounded like what anybody sends. undefined
+ * where there is no report, or none in JSON.
+ * @throws JsonRefused where it costs too much to read
+ */
 async function readReport(path: string): Promise<unknown> {
+  const bytes = await readFile(path).catch(() => null);
+  if (bytes === null) return undefined;
   try {
-    return readJson(await readFile(path));
-  } catch {
-    return undefined;
+    return await readPruned(bytes, REPORT_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonRefused && error.reason === 'syntax') return undefined;
+    throw error;
   }
 }
 

@@ -99,16 +99,19 @@ const UPLOAD_PATIENCE = 30 * 60_000;
 async function endMissingUpload(
   orgId: string,
   scan: ScanRecord,
-  { scans, clock }: SweepDependencies,
+  { scans, runs, clock }: SweepDependencies,
 ): Promise<void> {
   const at = clock.now();
   if (at - Date.parse(scan.created_at) < UPLOAD_PATIENCE) return;
+  const run = await runs.get(orgId, scan.id, scan.target_id ?? '');
   const actor = { type: 'system' as const, id: null, name: 'sweep' };
   const failure = {
     asset_id: scan.target_id ?? '',
     scanner: null,
     code: 'report_invalid',
-    message: 'No report was uploaded to the address that was given out',
+    message: run?.upload_taken
+      ? 'The report that was uploaded could not be taken in'
+      : 'No report was uploaded to the address that was given out',
   };
   await scans.finish(orgId, scan, 'failed', { actor, requestId: null, ip: null, at }, [failure]);
 }

@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { systemClock } from '#domain/clock.ts';
 import { ObjectsCreated } from '#events/uploads.ts';
 import { readConfig } from '#shared/config.ts';
+import { reportReader } from '#shared/ingest/reader/report-reader.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createReportBucket, uploadPlaceOf } from '#shared/report-bucket.ts';
 import { createSecretReader } from '#shared/security/secrets.ts';
@@ -19,6 +20,7 @@ const dependencies = {
   runs: createRunStore(table),
   imports: createImportStore(table),
   bucket: createReportBucket(config.REPORT_BUCKET_URL),
+  reader: reportReader(),
   importRequests: createQueue<{ org_id: string; scan_id: string; asset_id: string; run_id: string }>(
     config.IMPORT_QUEUE_URL,
   ),

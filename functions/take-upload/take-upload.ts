@@ -1,10 +1,8 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
-import { type ImportedReport, readUpload } from '#functions/imports/read-upload.ts';
-import { toLines } from '#shared/ingest/report-source.ts';
+import { countOf } from '#shared/ingest/reader/reader-messages.ts';
+import type { ReadUpload, ReportReader } from '#shared/ingest/reader/report-reader.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket, UploadPlace } from '#shared/report-bucket.ts';
 import { fingerprintKey } from '#shared/security/claims.ts';
@@ -18,12 +16,16 @@ export interface TakeUploadDependencies {
   readonly runs: RunStore;
   readonly imports: ImportStore;
   readonly bucket: Pick<ReportBucket, 'read' | 'write' | 'remove'>;
+  readonly reader: Pick<ReportReader, 'readUpload'>;
   readonly importRequests: Queue<ImportRequested>;
   readonly readFingerprintSecret: SecretReader;
   readonly clock: Clock;
 }
 
-const zip = promisify(gzip);
+/** Together well within the function's 300 seconds; a turn that does not come is tried again. */
+const PATIENCE = { waitMs: 60_000, readMs: 90_000 };
+/** A report that was begun so often and never ended took its reader, or all of the service, with it each time. */
+const MOST_TAKES = 3;
 
 /**
  * Takes in a report that was uploaded: its findings go on as those of any import, the upload itself, which
@@ -34,55 +36,65 @@ export async function takeUpload(place: UploadPlace, dependencies: TakeUploadDep
   const run = await runs.get(place.orgId, place.scanId, place.assetId);
   const uploaded = run?.status === 'waiting' ? await bucket.read(place) : null;
   if (run && uploaded) {
-    const reports = await readReports(place, run, uploaded, dependencies);
-    if (reports) await handOver(place, run, reports, dependencies);
+    try {
+      await takeIn(place, run, uploaded, dependencies);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'service_unavailable') throw error;
+      await fail(place, error.message, dependencies);
+    }
   }
   await bucket.remove(place);
 }
 
-/** The report's findings by scanner; null where the scan was ended because there are none to be had. */
-async function readReports(
+/** @throws ServiceError where there is nothing to be had of it */
+async function takeIn(
   place: UploadPlace,
   run: RunRecord,
-  uploaded: Uint8Array,
-  { scans, readFingerprintSecret, clock }: TakeUploadDependencies,
-): Promise<ImportedReport[] | null> {
-  try {
-    const key = fingerprintKey(await readFingerprintSecret(), place.orgId);
-    return await readUpload(uploaded, run.named_scanner ?? null, key);
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const scan = await scans.get(place.orgId, place.scanId);
-    const failure = {
-      asset_id: place.assetId,
-      scanner: null,
-      code: 'report_invalid',
-      message: error.message,
-    };
-    const actor = { type: 'system' as const, id: null, name: 'scan pipeline' };
-    const attribution = { actor, requestId: null, ip: null, at: clock.now() };
-    if (scan?.status === 'queued') await scans.finish(place.orgId, scan, 'failed', attribution, [failure]);
-    return null;
-  }
+  bytes: Uint8Array,
+  dependencies: TakeUploadDependencies,
+): Promise<void> {
+  const { runs, reader, readFingerprintSecret } = dependencies;
+  const { orgId, assetId } = place;
+  const key = fingerprintKey(await readFingerprintSecret(), orgId);
+  // Written down before: nobody can do so where the reading itself ends the service.
+  if ((await runs.uploadTaken(place)) > MOST_TAKES)
+    throw new ServiceError('validation_error', `The report could not be read in ${MOST_TAKES} attempts`);
+  const named = run.named_scanner ?? null;
+  const read = await reader.readUpload({ bytes, named, key, orgId, assetId }, PATIENCE);
+  await handOver(place, run, read, dependencies);
+}
+
+async function fail(
+  place: UploadPlace,
+  message: string,
+  { scans, clock }: TakeUploadDependencies,
+): Promise<void> {
+  const scan = await scans.get(place.orgId, place.scanId);
+  if (scan?.status !== 'queued') return;
+  const failure = { asset_id: place.assetId, scanner: null, code: 'report_invalid', message };
+  const actor = { type: 'system' as const, id: null, name: 'scan pipeline' };
+  const attribution = { actor, requestId: null, ip: null, at: clock.now() };
+  await scans.finish(place.orgId, scan, 'failed', attribution, [failure]);
 }
 
 /** Reports first, then the scan, then the message: where that is lost, the sweep sends it again. */
 async function handOver(
   place: UploadPlace,
   run: RunRecord,
-  reports: readonly ImportedReport[],
+  { reports, lines }: ReadUpload,
   { imports, bucket, importRequests, clock }: TakeUploadDependencies,
 ): Promise<void> {
-  for (const report of reports) {
-    const lines = new Uint8Array(await zip(toLines(report), { level: 1 }));
-    await bucket.write({ ...place, scanner: report.scanner, format: 'findings' }, lines);
+  for (const [at, packed] of (await lines).entries()) {
+    const scanner = reports[at]?.scanner;
+    if (scanner)
+      await bucket.write({ ...place, scanner, format: 'findings' }, packed as Uint8Array<ArrayBuffer>);
   }
   await imports.uploaded(
     {
       ref: { ...place, runId: run.id },
       branch: run.branch,
       isDefault: run.default_branch,
-      reports: reports.map(({ scanner, findings }) => ({ scanner, count: findings.length })),
+      reports: reports.map(({ scanner, sets }) => ({ scanner, count: countOf(sets) })),
     },
     clock.now(),
   );

@@ -20,6 +20,7 @@ export async function bundleFunctions(): Promise<Metafile> {
     entryPoints: {
       ...Object.fromEntries(FUNCTION_NAMES.map((name) => [`${name}/index`, `functions/${name}/handler.ts`])),
       ...policyWorkers(),
+      ...reportReaders(),
     },
     metafile: true,
   });
@@ -69,6 +70,17 @@ function policyWorkers(): Record<string, string> {
     policyParts().flatMap(({ folder, entries }) =>
       entries.map((entry) => [`${folder}/${basename(entry, '.ts')}`, entry]),
     ),
+  );
+}
+
+/** The thread that reads reports lies beside the function that calls it (`createReportReader`). */
+function reportReaders(): Record<string, string> {
+  const readers = FUNCTION_NAMES.filter((name) => {
+    const { readsReports }: FunctionDeclaration = FUNCTIONS[name];
+    return readsReports;
+  });
+  return Object.fromEntries(
+    readers.map((name) => [`${name}/reader-worker`, 'shared/ingest/reader/reader-worker.ts']),
   );
 }
 

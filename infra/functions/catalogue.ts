@@ -38,6 +38,8 @@ export interface FunctionDeclaration {
   readonly may: Grants;
   /** What of the policy engine its bundle brings along, in `POLICY_ASSETS_DIR`. */
   readonly policyAssets?: readonly (keyof typeof POLICY_ASSETS)[];
+  /** Its bundle brings along the thread that reports are read in. */
+  readonly readsReports?: true;
 }
 
 const NOTHING: Grants = { table: [], send: [], secrets: [], reports: 'none', executions: [] };
@@ -121,6 +123,7 @@ export const FUNCTIONS = {
       secrets: ['fingerprint'],
       reports: 'upload',
     },
+    readsReports: true,
   },
   exports: {
     ...api,
@@ -176,9 +179,10 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL', 'POLICY_ASSETS_DIR'],
     may: { ...NOTHING, table: WRITE, reports: 'read' },
     policyAssets: ['bulk', 'reactor'],
+    readsReports: true,
   },
   'take-upload': {
-    // A report of 100 MB is read whole.
+    // A report of 100 MB, and the thread that reads it.
     memory: 3008,
     timeoutSeconds: 300,
     settings: ['TABLE_NAME', 'FINGERPRINT_SECRET_ARN', 'REPORT_BUCKET_URL', 'IMPORT_QUEUE_URL'],
@@ -189,6 +193,7 @@ export const FUNCTIONS = {
       secrets: ['fingerprint'],
       reports: 'convert',
     },
+    readsReports: true,
   },
   'ingest-import': {
     memory: 3008,
@@ -210,6 +215,7 @@ export const FUNCTIONS = {
       reports: 'read',
     },
     policyAssets: ['bulk', 'reactor'],
+    readsReports: true,
   },
   'export-findings': {
     memory: 1769,

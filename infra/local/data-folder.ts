@@ -22,12 +22,15 @@ export interface DataFolder {
   withdraw(): void;
 }
 
-/** @throws Error where another service works on the folder */
-export async function openDataFolder(path: string): Promise<DataFolder> {
+/**
+ * @param pid the process that ends the service when it is signalled
+ * @throws Error where another service works on the folder
+ */
+export async function openDataFolder(path: string, pid = process.pid): Promise<DataFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const file = (name: string) => `${path}/${name}`;
   const other = readService(file('service.json'));
-  if (other && other.pid !== process.pid && isAlive(other.pid) && (await answers(other.url)))
+  if (other && other.pid !== pid && isAlive(other.pid) && (await answers(other.url)))
     throw new Error(
       `The service runs already: ${other.url} (process ${other.pid}). Stop it with: npm run stop`,
     );
@@ -42,7 +45,7 @@ export async function openDataFolder(path: string): Promise<DataFolder> {
     writeCredentials: (credentials) =>
       writeFile(file('credentials.json'), `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 }),
     announce: (where) =>
-      writeFile(file('service.json'), `${JSON.stringify({ ...where, pid: process.pid })}\n`, { mode: 0o600 }),
+      writeFile(file('service.json'), `${JSON.stringify({ ...where, pid })}\n`, { mode: 0o600 }),
     withdraw: () => rmSync(file('service.json'), { force: true }),
   };
 }

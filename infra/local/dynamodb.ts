@@ -15,7 +15,7 @@ import { endWithParent } from './process.ts';
 
 export interface DynamoDb {
   readonly endpoint: string;
-  /** Resolves when it has ended by itself, which it never should. */
+  /** Resolves with the reason where it ended by itself, and can't be started again. */
   readonly lost: Promise<string>;
   stop(): Promise<void>;
 }
@@ -28,11 +28,20 @@ process.once('exit', () => {
 const START_MS = 10_000;
 const STOP_MS = 3000;
 
+/** One that ends so often in so many milliseconds is not started again. */
+const MOST_DEATHS = 5;
+const WHILE_MS = 5 * 60_000;
+
 /**
- * Starts the DynamoDB that comes with the project, or takes the one that `DYNAMODB_ENDPOINT` names.
+ * Starts the DynamoDB that comes with the project, or takes the one that `DYNAMODB_ENDPOINT` names. One that ends by
+ * itself is started again where its data are in a file: at the same address, so that nobody else notices more than
+ * a request that failed.
  * @param dataDir folder of its database file; null: in memory
  */
-export async function startDynamoDb(dataDir: string | null): Promise<DynamoDb> {
+export async function startDynamoDb(
+  dataDir: string | null,
+  say: (line: string) => void = () => {},
+): Promise<DynamoDb> {
   const given = process.env.DYNAMODB_ENDPOINT;
   if (given) return { endpoint: given, lost: new Promise(() => {}), stop: async () => {} };
   const program = findProgram();
@@ -40,6 +49,53 @@ export async function startDynamoDb(dataDir: string | null): Promise<DynamoDb> {
   if (pidFile) await endStale(pidFile, program);
 
   const port = await freePort();
+  const lost = Promise.withResolvers<string>();
+  let stopping = false;
+  let current = await launch(program, port, dataDir);
+  void watchOver();
+
+  async function watchOver(): Promise<void> {
+    for (let deaths: number[] = []; ; ) {
+      const how = await current.ended;
+      if (stopping) return;
+      if (dataDir === null) {
+        lost.resolve(`${how}; its data were in memory and are lost`);
+        return;
+      }
+      deaths = [...deaths, Date.now()].filter((at) => Date.now() - at < WHILE_MS);
+      try {
+        if (deaths.length >= MOST_DEATHS) throw new Error(`${how}, ${deaths.length} times within 5 minutes`);
+        current = await launch(program, port, dataDir);
+        say(`${how}; it was started again, with its data`);
+      } catch (error) {
+        lost.resolve(error instanceof Error ? error.message : String(error));
+        return;
+      }
+    }
+  }
+
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    lost: lost.promise,
+    async stop() {
+      stopping = true;
+      const { child, ended } = current;
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      await ended;
+      clearTimeout(force);
+      if (pidFile) await rm(pidFile, { force: true });
+    },
+  };
+}
+
+interface Launched {
+  readonly child: ChildProcess;
+  /** Resolves with how it ended. */
+  readonly ended: Promise<string>;
+}
+
+async function launch(program: string, port: number, dataDir: string | null): Promise<Launched> {
   const database = dataDir === null ? [] : ['--db-path', `${dataDir}/dynamodb.sqlite`];
   // Made by us, so that it (and SQLite's files beside it, which follow it) is its owner's alone.
   for (const path of database.slice(1)) closeSync(openSync(path, 'a', 0o600));
@@ -47,7 +103,7 @@ export async function startDynamoDb(dataDir: string | null): Promise<DynamoDb> {
   // In a group of its own: Ctrl-C at the terminal must reach us alone, who then end it last.
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   running.add(child);
-  const lost = new Promise<string>((resolve) => {
+  const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
       running.delete(child);
       resolve(`DynamoDB ended (${signal ?? code})`);
@@ -55,23 +111,13 @@ export async function startDynamoDb(dataDir: string | null): Promise<DynamoDb> {
     child.once('error', (error) => resolve(`DynamoDB could not be started: ${error.message}`));
   });
   try {
-    await untilListening(child, lost);
+    await untilListening(child, ended);
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
   }
-  if (pidFile) await writeFile(pidFile, String(child.pid), { mode: 0o600 });
-  return {
-    endpoint: `http://127.0.0.1:${port}`,
-    lost,
-    async stop() {
-      child.kill('SIGTERM');
-      const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-      await lost;
-      clearTimeout(force);
-      if (pidFile) await rm(pidFile, { force: true });
-    },
-  };
+  if (dataDir !== null) await writeFile(`${dataDir}/dynamodb.pid`, String(child.pid), { mode: 0o600 });
+  return { child, ended };
 }
 
 function findProgram(): string {

@@ -21,7 +21,13 @@ import { runScanners } from './runner-process.ts';
 import { rateOf, startSchedules } from './schedules.ts';
 import { loadSecrets } from './secrets.ts';
 import { type LocalCredentials, makeCredentials } from './signatures.ts';
-import { createQueuesAndBuckets, notifyOfUploads, type SqsAndS3, startSqsAndS3 } from './sqs-s3.ts';
+import {
+  createQueuesAndBuckets,
+  notifyOfUploads,
+  repeatNotifications,
+  type SqsAndS3,
+  startSqsAndS3,
+} from './sqs-s3.ts';
 import { loadTemplate, type Template } from './template.ts';
 
 /** How to start the embedded cloud; everything has the default that `npm start` uses. */
@@ -40,7 +46,11 @@ export interface EmbeddedCloudOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A line for the people at the terminal. */
   readonly onProgress?: (line: string) => void;
-  /** A part ended by itself: the service can't go on, and should be stopped. */
+  /** Process that ends the service when it is signalled. Default: this one. */
+  readonly pid?: number;
+  /** How the service before this one ended, where it died. */
+  readonly died?: string;
+  /** A part ended by itself, and can't be started again: the service can't go on, and should be stopped. */
   readonly onLost?: (reason: string) => void;
 }
 
@@ -78,7 +88,7 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   const house = await prepare(options, open);
   const parts = await startParts(options, house, open);
   void parts.dynamodb.lost.then((reason) => options.onLost?.(reason));
-  const { model, sqs } = await provision(parts, house);
+  const { model, sqs, s3 } = await provision(parts, house);
   const { functions, executions } = await connect(model, parts, options.env ?? {}, house, open);
   const admin = await bootstrap(adminSettings(options, house.outside), house.folder);
 
@@ -95,7 +105,7 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
     table: model.tables[0]?.name ?? '',
   });
   open.defer(() => house.folder.withdraw());
-  afterwards(model, schedules.tick, executions.warmUp);
+  afterwards(model, schedules.tick, executions.warmUp, () => repeatNotifications(model, s3, sqs, house.log));
 
   return {
     url: parts.gateway.url,
@@ -124,9 +134,13 @@ interface House {
 async function prepare(options: EmbeddedCloudOptions, open: AsyncDisposableStack): Promise<House> {
   const outside: NodeJS.ProcessEnv = { ...process.env, ...options.env };
   const inMemory = options.inMemory ?? outside.ASPM_IN_MEMORY === '1';
-  const folder = await openFolder(options.dataDir ?? outside.ASPM_DATA_DIR, inMemory, open);
+  const folder = await openFolder(options.dataDir ?? outside.ASPM_DATA_DIR, inMemory, options.pid, open);
   const log = openLog(outside.ASPM_LOG === 'stderr' ? null : folder.file('service.log'));
   open.defer(() => log.close());
+  if (options.died !== undefined)
+    log.write('ERROR', 'service', null, [
+      { message: 'the service died, and was started again', how: options.died },
+    ]);
   return { outside, inMemory, folder, log, credentials: makeCredentials() };
 }
 
@@ -140,12 +154,16 @@ interface Parts {
 /** Side by side: the parts start while the template is read, or even made. */
 async function startParts(
   { port, onProgress }: EmbeddedCloudOptions,
-  { outside, inMemory, folder, credentials }: House,
+  { outside, inMemory, folder, log, credentials }: House,
   open: AsyncDisposableStack,
 ): Promise<Parts> {
+  const say = (message: string) => {
+    onProgress?.(message);
+    log.write('ERROR', 'service', null, [{ message }]);
+  };
   const gatewayPort = port ?? readPort(outside.PORT);
   const starting = {
-    dynamodb: kept(startDynamoDb(inMemory ? null : folder.path), open, (part) => part.stop()),
+    dynamodb: kept(startDynamoDb(inMemory ? null : folder.path, say), open, (part) => part.stop()),
     sqsAndS3: kept(startSqsAndS3(inMemory ? null : folder.file('objects'), credentials), open, (part) =>
       part.stop(),
     ),
@@ -174,7 +192,7 @@ async function provision({ template, gateway, dynamodb, sqsAndS3 }: Parts, { cre
     createTables(model.tables, clients.dynamodb),
     createQueuesAndBuckets(model, clients.sqs, clients.s3),
   ]);
-  return { model, sqs: clients.sqs };
+  return { model, sqs: clients.sqs, s3: clients.s3 };
 }
 
 /** Step Functions, Secrets Manager, and the functions, with the settings that lead them to all of it. */
@@ -253,15 +271,16 @@ async function kept<Part>(
 async function openFolder(
   given: string | undefined,
   inMemory: boolean,
+  pid: number | undefined,
   open: AsyncDisposableStack,
 ): Promise<DataFolder> {
   if (given === undefined && inMemory) {
     const path = await mkdtemp(join(tmpdir(), 'aspm-'));
     open.defer(() => rm(path, { recursive: true, force: true }));
-    return openDataFolder(path);
+    return openDataFolder(path, pid);
   }
   const path = given ?? '.data';
-  return openDataFolder(isAbsolute(path) ? path : join(PROJECT_ROOT, path));
+  return openDataFolder(isAbsolute(path) ? path : join(PROJECT_ROOT, path), pid);
 }
 
 function createClients(dynamodb: string, sqsAndS3: string, credentials: LocalCredentials) {
@@ -303,8 +322,10 @@ function afterwards(
   model: CloudModel,
   tick: (name: string) => Promise<void>,
   warmUp: () => Promise<void>,
+  repeatNotifications: () => Promise<void>,
 ): void {
   setImmediate(() => {
+    void repeatNotifications();
     // What runs daily reaches out to the network, and waits for its day.
     for (const { functionName, expression } of model.schedules)
       if (rateOf(expression) <= MINUTE) void tick(functionName).catch(() => {});

@@ -10,6 +10,8 @@ import { createRouteTable, type RouteMatch } from './routes.ts';
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 const INTEGRATION_MS = 30_000;
+/** Who sends slowly keeps a connection, and that not for long: a body of 4 MB has a minute to arrive. */
+const PATIENCE = { headersMs: 15_000, requestMs: 60_000, checkMs: 5000 };
 
 /** Answers of the gateway itself, where no function was asked or none answered. */
 class GatewayAnswer extends Error {
@@ -30,6 +32,7 @@ export interface Gateway {
 
 export interface GatewayOptions {
   readonly integrationMs?: number;
+  readonly patience?: typeof PATIENCE;
   /** Host names that it answers for, beside those of this machine. */
   readonly hosts?: readonly string[];
 }
@@ -38,10 +41,10 @@ const OWN_HOSTS = ['127.0.0.1', 'localhost', '::1'];
 
 /** Ours is a thin layer: HTTP → payload 2.0 → authorizer → function → HTTP. */
 export async function openGateway(port: number, options: GatewayOptions = {}): Promise<Gateway> {
-  const { integrationMs = INTEGRATION_MS, hosts = [] } = options;
+  const { integrationMs = INTEGRATION_MS, patience = PATIENCE, hosts = [] } = options;
   const answersFor = new Set([...OWN_HOSTS, ...hosts.map(bareHost)]);
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
-  const server = createServer((request, response) => {
+  const server = createServer({ connectionsCheckingInterval: patience.checkMs }, (request, response) => {
     if (!answersFor.has(hostOf(request))) {
       refuse(
         response,
@@ -57,6 +60,8 @@ export async function openGateway(port: number, options: GatewayOptions = {}): P
   });
   // Longer than clients keep their idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 75_000;
+  server.headersTimeout = patience.headersMs;
+  server.requestTimeout = patience.requestMs;
   await listen(server, port);
   const { port: actual } = server.address() as AddressInfo;
 

@@ -9,10 +9,11 @@ import { delimiter } from 'node:path';
 export function endWithParent(
   program: string,
   args: readonly string[],
+  signal: 'TERM' | 'KILL' = 'TERM',
 ): { readonly file: string; readonly args: string[] } {
   const setpriv = process.platform === 'linux' ? findOnPath('setpriv') : null;
   if (setpriv === null) return { file: program, args: [...args] };
-  return { file: setpriv, args: ['--pdeathsig', 'TERM', '--', program, ...args] };
+  return { file: setpriv, args: ['--pdeathsig', signal, '--', program, ...args] };
 }
 
 const found = new Map<string, string | null>();

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { CreateBucketCommand, type S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { CreateQueueCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { buildApp } from 'fauxqs';
 import type { ServiceLog } from './log.ts';
@@ -123,16 +123,42 @@ export function notifyOfUploads(
   log: ServiceLog,
 ): void {
   sqsAndS3.onPut((bucket, key) => {
-    const wanted = model.buckets.find(({ name }) => name === bucket)?.notifications ?? [];
-    for (const { queueUrl, prefix, suffix } of wanted) {
-      const plain = decodeURIComponent(key);
-      if (!plain.startsWith(prefix) || !plain.endsWith(suffix)) continue;
-      const MessageBody = JSON.stringify({
-        Records: [{ s3: { bucket: { name: bucket }, object: { key } } }],
-      });
-      sqs
-        .send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
-        .catch((error: unknown) => log.write('ERROR', 'bucket', null, ['notification not sent', error]));
-    }
+    notify(model, bucket, key, sqs).catch((error: unknown) =>
+      log.write('ERROR', 'bucket', null, ['notification not sent', error]),
+    );
   });
+}
+
+/**
+ * Raises those of the objects that are there already: S3 would not, but SQS does not forget messages either. What
+ * is told twice is no harm: whoever takes an upload in removes it.
+ */
+export async function repeatNotifications(
+  model: CloudModel,
+  s3: S3Client,
+  sqs: SQSClient,
+  log: ServiceLog,
+): Promise<void> {
+  try {
+    for (const { name, notifications = [] } of model.buckets) {
+      if (notifications.length === 0) continue;
+      for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket: name }))
+        for (const { Key } of Contents) if (Key) await notify(model, name, encodeURI(Key), sqs);
+    }
+  } catch (error) {
+    log.write('ERROR', 'bucket', null, ['uploads of before were not looked for', error]);
+  }
+}
+
+/** @param key as a URL has it */
+async function notify(model: CloudModel, bucket: string, key: string, sqs: SQSClient): Promise<void> {
+  const wanted = model.buckets.find(({ name }) => name === bucket)?.notifications ?? [];
+  const plain = decodeURIComponent(key);
+  for (const { queueUrl, prefix, suffix } of wanted) {
+    if (!plain.startsWith(prefix) || !plain.endsWith(suffix)) continue;
+    const MessageBody = JSON.stringify({
+      Records: [{ s3: { bucket: { name: bucket }, object: { key } } }],
+    });
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }));
+  }
 }

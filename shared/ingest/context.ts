@@ -14,6 +14,7 @@ import type { PolicyStore } from '#store/policies.ts';
 import type { PolicyCodeStore } from '#store/policy-code.ts';
 import type { RunRecord, RunRef, RunStore } from '#store/runs.ts';
 import type { ScanRecord, ScanStore } from '#store/scans.ts';
+import type { ReportReader } from './reader/report-reader.ts';
 
 export interface IngestDependencies extends JudgeDependencies {
   readonly scans: ScanStore;
@@ -22,6 +23,7 @@ export interface IngestDependencies extends JudgeDependencies {
   readonly manifests: ManifestStore;
   readonly writes: FindingWriteStore;
   readonly bucket: ReportBucket;
+  readonly reader: Pick<ReportReader, 'readRun'>;
   readonly policies: Pick<PolicyStore, 'listActive'>;
   readonly policyCode: Pick<PolicyCodeStore, 'readCompiled'>;
   /** The organization's setting `auto_resolve`: whether what a scanner no longer reports is resolved. */

@@ -9,6 +9,7 @@ import { createOrganizationStore } from '#store/organizations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable, type Table } from '#store/table.ts';
+import { reportReader } from './reader/report-reader.ts';
 
 /** What ingest works with: the same for a run's report and for an import. */
 export function ingestDependencies(
@@ -32,6 +33,7 @@ export function ingestDependenciesOf(
     manifests: createManifestStore(table),
     writes: createFindingWriteStore(table, counters),
     bucket: createReportBucket(config.REPORT_BUCKET_URL),
+    reader: reportReader(),
     readAutoResolve: createOrganizationStore(table).readAutoResolve,
     ...judgeDependencies(table, counters, config.POLICY_ASSETS_DIR),
   };

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { addCounts } from '#domain/cells.ts';
+import { ServiceError } from '#domain/errors.ts';
 import type { IngestStep } from '#events/pipeline.ts';
 import { logError } from '#shared/log.ts';
+import { InvalidReportError } from '#shared/reports/parse.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
 import { type IngestContext, type IngestDependencies, newFinding, openJudge } from './context.ts';
 import { reconcile, type Taken } from './reconcile.ts';
@@ -114,23 +116,30 @@ function sumOf(counts: readonly Readonly<Record<string, number>>[]): Record<stri
 /** What the report holds; null where it can't be read, which is then recorded as the scanner's failure. */
 async function readReport(
   context: IngestContext,
-  { bucket, runs, clock }: IngestDependencies,
+  { bucket, runs, clock, reader }: IngestDependencies,
 ): Promise<ReportedSet[] | null> {
   const { ref, scanner, format } = context;
   const gzipped = await bucket.read({ ...ref, scanner, format });
   try {
     if (!gzipped) throw new Error('no report was uploaded');
-    return await readReportedSets(context, await openReport(scanner, format, gzipped));
+    const lines = format === 'findings' ? gzipped : await reader.readRun(ref.orgId, scanner, gzipped);
+    return await readReportedSets(context, await openReport(lines));
   } catch (error) {
+    if (error instanceof ServiceError && error.code === 'service_unavailable') throw error;
     logError('report not readable', error, { run_id: ref.runId, scanner });
     await runs.scannerFailed(
       ref,
       scanner,
-      { code: 'report_invalid', message: `The report of ${scanner} could not be read` },
+      { code: 'report_invalid', message: `The report of ${scanner} could not be read${reasonOf(error)}` },
       clock.now(),
     );
     return null;
   }
+}
+
+/** What can be shown of why. */
+function reasonOf(error: unknown): string {
+  return error instanceof InvalidReportError ? `: ${error.message}` : '';
 }
 
 /** Findings written at once. */

@@ -1,17 +1,9 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { createGunzip, gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import * as z from 'zod';
-import { FINDING_CATEGORIES, SCANNERS, type Scanner, SEVERITIES } from '#domain/vocabulary.ts';
-import { readJson } from '#shared/reports/json.ts';
-import { parseReport } from '#shared/reports/parse.ts';
+import { FINDING_CATEGORIES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
-
-const unzip = promisify(gunzip);
-
-/** A report unpacks to at most this; the runner refuses larger ones before that. */
-const MAX_REPORT_BYTES = 200 * 1024 * 1024;
 
 /**
  * The findings of a report, to be gone through more than once: ingest first learns which there are, then
@@ -27,7 +19,7 @@ export interface ReportSource {
 }
 
 /** A report that is at hand. */
-interface ReportAtHand {
+export interface ReportAtHand {
   readonly findings: readonly ReportedFinding[];
   readonly incomplete: string | null;
   readonly unread?: readonly string[] | undefined;
@@ -64,17 +56,11 @@ const Line = z.looseObject({
 });
 
 /**
- * Opens an uploaded report: a scanner's own JSON is parsed whole, an import's findings are read line by line.
- * @throws InvalidReportError, or zlib's and JSON's own errors, the latter while it is gone through
+ * Opens what is left of a report once it was read: findings, gzipped, a line each.
+ * @throws zlib's and JSON's own errors, also while it is gone through
  */
-export async function openReport(
-  scanner: Scanner,
-  format: 'native' | 'findings',
-  gzipped: Uint8Array,
-): Promise<ReportSource> {
-  if (format === 'findings') return { ...(await readHeader(gzipped)), findings: () => readFindings(gzipped) };
-  const bytes = await unzip(gzipped, { maxOutputLength: MAX_REPORT_BYTES });
-  return sourceOf(parseReport(scanner, readJson(bytes)));
+export async function openReport(gzipped: Uint8Array): Promise<ReportSource> {
+  return { ...(await readHeader(gzipped)), findings: () => readFindings(gzipped) };
 }
 
 async function readHeader(gzipped: Uint8Array): Promise<z.infer<typeof Header>> {
@@ -96,7 +82,8 @@ function readLines(gzipped: Uint8Array): AsyncIterable<string> {
 }
 
 /** As `openReport` reads it: what is to be known of the whole, then a finding a line. */
-export function toLines({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): string {
+export function* linesOf({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): Iterable<string> {
   const header: z.input<typeof Header> = { incomplete, unread: [...unread], tools: [...tools] };
-  return [header, ...findings].map((line) => `${JSON.stringify(line)}\n`).join('');
+  yield `${JSON.stringify(header)}\n`;
+  for (const finding of findings) yield `${JSON.stringify(finding)}\n`;
 }

@@ -6,7 +6,7 @@ import type { Scanner, Severity } from '#domain/vocabulary.ts';
 import { digestFinding } from '#shared/reports/digest.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { UnreadPaths } from '#shared/reports/unread-paths.ts';
-import type { IngestContext } from './context.ts';
+import type { RunRef } from '#store/runs.ts';
 import type { ReportSource } from './report-source.ts';
 
 /** What one origin reports, as ingest compares it with the last time: a few bytes for each finding. */
@@ -37,7 +37,10 @@ interface Reported {
   readonly entries: Map<string, ReportedEntry>;
 }
 
-type Reporter = Pick<IngestContext, 'ref' | 'scanner'>;
+interface Reporter {
+  readonly ref: Pick<RunRef, 'orgId' | 'assetId'>;
+  readonly scanner: Scanner;
+}
 
 /**
  * Goes through a report once: a set for each origin that it is of, also for one that found nothing.

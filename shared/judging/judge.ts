@@ -4,9 +4,9 @@ import { type Verdict, withJudgement, withoutJudgement } from '#domain/judgement
 import type { Bulk } from '#shared/policy/bulk.ts';
 import { evaluateMany, type PolicyResult } from '#shared/policy/evaluate.ts';
 import type { Reactor } from '#shared/policy/reactor.ts';
-import { Turn } from '#shared/policy/turns.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import { policyInput } from '#shared/presenters/policy-input.ts';
+import { Turn } from '#shared/threads/turns.ts';
 import type { AssetRecord } from '#store/assets.ts';
 import type { FindingRecord } from '#store/finding-record.ts';
 import type { FindingStore } from '#store/findings.ts';

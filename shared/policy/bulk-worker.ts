@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
+import type { WorkerMessage } from '#shared/threads/expendable-worker.ts';
 import type { BulkRequest, BulkResult } from './bulk-messages.ts';
-import type { WorkerMessage } from './expendable-worker.ts';
 import { LoadedPolicies } from './loaded-policies.ts';
 
 /** The thread that compiled policies run in: parts of the results go out as they come. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { ExpendableWorker, WorkerFailure } from '#shared/threads/expendable-worker.ts';
+import { Turn, Turns } from '#shared/threads/turns.ts';
 import type { BulkRequest, BulkResult } from './bulk-messages.ts';
-import { ExpendableWorker, WorkerFailure } from './expendable-worker.ts';
 import type { PolicyFiles } from './files.ts';
 import { inputJson } from './input-json.ts';
-import { Turn, Turns } from './turns.ts';
 
 export interface BulkLimits {
   /** Milliseconds for all inputs together, from the call's turn. */

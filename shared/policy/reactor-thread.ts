@@ -1,4 +1,4 @@
-import { ExpendableWorker, WorkerFailure } from './expendable-worker.ts';
+import { ExpendableWorker, WorkerFailure } from '#shared/threads/expendable-worker.ts';
 import { inputJson } from './input-json.ts';
 import { type ReactorRequest, type ReactorResponse, reactorResponse } from './reactor-messages.ts';
 

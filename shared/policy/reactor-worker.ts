@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { WorkerMessage } from './expendable-worker.ts';
+import type { WorkerMessage } from '#shared/threads/expendable-worker.ts';
 import { makeWasi } from './wasi.ts';
 
 /**

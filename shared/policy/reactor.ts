@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { WorkerFailure } from '#shared/threads/expendable-worker.ts';
+import { Turn, Turns } from '#shared/threads/turns.ts';
 import { DECISION_OF } from './decision.ts';
-import { WorkerFailure } from './expendable-worker.ts';
 import type { PolicyFiles } from './files.ts';
 import { inputJson, NO_JSON } from './input-json.ts';
 import { type PolicySource, packageOf } from './kinds.ts';
@@ -15,7 +16,6 @@ import {
 import { type ReactorRequest, type ReactorResponse, reactorResponse } from './reactor-messages.ts';
 import { ReactorThread } from './reactor-thread.ts';
 import { textError } from './source-text.ts';
-import { Turn, Turns } from './turns.ts';
 
 export interface ReactorLimits {
   /** Milliseconds for all of a call. */

@@ -37,7 +37,7 @@ const advisory = z.object({
   cwes: list(z.object({ cwe: told.text })),
 });
 
-const match = z.object({
+export const match = z.object({
   vulnerability: advisory.extend({
     fix: z.object({ versions: told.texts, state: told.text }).nullish().catch(null),
   }),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
+import { cleanTexts } from './clean-texts.ts';
 import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
 
 /** Spec silent: how long the texts of a finding get. A list shows the title; the description is shown alone. */
@@ -7,8 +8,13 @@ const TITLE_LENGTH = 200;
 const DESCRIPTION_LENGTH = 4000;
 const NAME_LENGTH = 500;
 const PATH_LENGTH = 4096;
-/** Of a longer path only this much is looked at for the part of it that is shown. */
-const LONGEST_PATH = 64 * 1024;
+/**
+ * Of longer texts only the beginning is looked through for secrets, which costs far more than to read them. It is
+ * more than is kept, because what is masked gets shorter.
+ */
+const LONGEST_TITLE = 2048;
+const LONGEST_DESCRIPTION = 8 * 1024;
+const LONGEST_NAME = 8 * 1024;
 
 /** What the reports have in common, as zod sees it. Absent, null and odd optional values are all "not told". */
 export const told = {
@@ -21,6 +27,12 @@ export const told = {
 
 /** What names a rule or a package: one line, with a digest of the whole in place of what is too long. */
 const namedText = z.string().transform((text) => {
+  if (text.length > LONGEST_NAME)
+    return withDigest(
+      nameWithoutSecrets(withoutControls(text.slice(0, LONGEST_NAME), '').toWellFormed()),
+      NAME_LENGTH,
+      text,
+    );
   const plain = nameWithoutSecrets(withoutControls(text, '').toWellFormed());
   return plain.length <= NAME_LENGTH ? plain : withDigest(plain, NAME_LENGTH, plain);
 });
@@ -28,8 +40,8 @@ export const ruleId = namedText.pipe(z.string().min(1));
 export const packageName = namedText.pipe(z.string().min(1));
 
 export const reportedPath = z.string().transform((path) => {
-  if (path.length > LONGEST_PATH)
-    return withDigest(relative(nameWithoutSecrets(slashed(path.slice(0, LONGEST_PATH)))), PATH_LENGTH, path);
+  if (path.length > LONGEST_NAME)
+    return withDigest(relative(nameWithoutSecrets(slashed(path.slice(0, LONGEST_NAME)))), PATH_LENGTH, path);
   const plain = relative(nameWithoutSecrets(slashed(path)));
   return plain.length <= PATH_LENGTH ? plain : withDigest(plain, PATH_LENGTH, plain);
 });
@@ -61,14 +73,40 @@ function withDigest(text: string, length: number, whole: string): string {
   return `${text.slice(0, length - 17).toWellFormed()}~${hash('sha256', whole, 'hex').slice(0, 16)}`;
 }
 
+/** A name of any length in at most so many characters; two that differ only at their ends stay two. */
+export function shortened(name: string, length: number): string {
+  return name.length <= length ? name : withDigest(name, length, name);
+}
+
+/** What a secret that was cut through could leave of itself at the end of a text. */
+const LONGEST_REST = 3072;
+const REST = 256;
+
+/**
+ * The text without secrets, as far as it is looked through: of one that goes on, the end is left out, where a
+ * secret may begin whose rest would have given it away.
+ */
+export function textWithoutSecrets(text: string, length: number): string {
+  if (text.length <= length) return withoutSecrets(text);
+  const clean = withoutSecrets(text.slice(0, length));
+  const end = Math.max(0, clean.length - REST);
+  const space = clean.lastIndexOf(' ', end);
+  return `${clean.slice(0, space > end - LONGEST_REST ? Math.max(0, space) : Math.max(0, end - LONGEST_REST))}…`;
+}
+
 export function titleOf(text: string): string {
-  return cut(withoutSecrets(withoutControls(text, ' ')).replace(/\s+/g, ' ').trim(), TITLE_LENGTH);
+  const clean = textWithoutSecrets(withoutControls(text.slice(0, LONGEST_TITLE + 1), ' '), LONGEST_TITLE);
+  return cut(clean.replace(/\s+/g, ' ').trim(), TITLE_LENGTH);
 }
 
 export function descriptionOf(...paragraphs: readonly (string | null | undefined)[]): string {
   const texts = paragraphs.filter((text) => typeof text === 'string').map((text) => text.trim());
   const distinct = [...new Set(texts)].filter((text) => text !== '');
-  return cut(withoutSecrets(distinct.join('\n\n').replace(/[^\P{Cc}\n\t]/gu, '')), DESCRIPTION_LENGTH);
+  const beginning = distinct.join('\n\n').slice(0, LONGEST_DESCRIPTION + 1);
+  return cut(
+    textWithoutSecrets(beginning.replace(/[^\P{Cc}\n\t]/gu, ''), LONGEST_DESCRIPTION),
+    DESCRIPTION_LENGTH,
+  );
 }
 
 /** Names that read wrong in small letters, of those that occur in the scanners' rule ids. */
@@ -141,13 +179,10 @@ function withoutControls(text: string, replacement: string): string {
 }
 
 function cut(text: string, length: number): string {
+  if (text.length <= length) return cleanTexts.remember(text.toWellFormed());
   // Half a surrogate pair, cut through or brought along, is no text that a store takes.
-  const cutOff =
-    text.length <= length
-      ? text
-      : `${text
-          .slice(0, length - 1)
-          .toWellFormed()
-          .trimEnd()}…`;
-  return cutOff.toWellFormed();
+  return `${text
+    .slice(0, length - 1)
+    .toWellFormed()
+    .trimEnd()}…`;
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { normaliseCode } from './normalise.ts';
-import { nameWithoutSecrets, REDACTED, withoutSecrets } from './secret-shapes.ts';
+import { KnownValues } from './known-values.ts';
+import { normaliseCode, shortened, textWithoutSecrets } from './normalise.ts';
+import { nameWithoutSecrets, REDACTED } from './secret-shapes.ts';
 
 /** Shorter values would blot out words at random, and are no secrets worth the name. */
 const SHORTEST_SECRET = 6;
@@ -35,35 +36,30 @@ export function secretsIn(gitleaksReport: unknown): Set<string> {
   return secrets;
 }
 
-/**
- * Replaces known secrets in texts. The values are looked up by their first characters, so that the time
- * grows with the text and not with the number of secrets (a history can hold thousands).
- */
+/** Longer texts of a report are cut before they are searched; none that is shown is half as long. */
+const LONGEST_TEXT = 16 * 1024;
+
+/** Replaces known secrets in texts. */
 export class Redactor {
-  readonly #bySixFirst = new Map<string, string[]>();
+  readonly #values: KnownValues;
 
   constructor(secrets: Iterable<string>) {
     const values = [...new Set(secrets)].filter((value) => value.length >= SHORTEST_SECRET && !isBlot(value));
-    // The longest first: a secret that begins with another one goes as a whole.
-    for (const value of values.sort((a, b) => b.length - a.length)) {
-      const first = value.slice(0, SHORTEST_SECRET);
-      this.#bySixFirst.set(first, [...(this.#bySixFirst.get(first) ?? []), value]);
-    }
+    this.#values = new KnownValues(values, SHORTEST_SECRET);
   }
 
   text(text: string): string {
-    if (this.#bySixFirst.size === 0 || text.length < SHORTEST_SECRET) return text;
+    if (this.#values.isEmpty || text.length < SHORTEST_SECRET) return text;
     let clean = '';
     let copied = 0;
     for (let at = 0; at + SHORTEST_SECRET <= text.length; ) {
-      const candidates = this.#bySixFirst.get(text.slice(at, at + SHORTEST_SECRET));
-      const found = candidates?.find((value) => text.startsWith(value, at));
-      if (found === undefined) {
+      const length = this.#values.longestAt(text, at);
+      if (length === 0) {
         at += 1;
         continue;
       }
       clean += text.slice(copied, at) + REDACTED;
-      at += found.length;
+      at += length;
       copied = at;
     }
     return clean + text.slice(copied);
@@ -75,7 +71,9 @@ export class Redactor {
    */
   json(value: unknown, field = ''): unknown {
     if (typeof value === 'string')
-      return NAMES.has(field) ? nameWithoutSecrets(this.text(value)) : withoutSecrets(this.text(value));
+      return NAMES.has(field)
+        ? nameWithoutSecrets(this.text(shortened(value, LONGEST_TEXT)))
+        : textWithoutSecrets(this.text(value), LONGEST_TEXT);
     if (Array.isArray(value)) return value.map((item) => this.json(item, field));
     if (!isRecord(value)) return value;
     return Object.fromEntries(

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { SEVERITIES } from '#domain/vocabulary.ts';
+import { cleanTexts } from './clean-texts.ts';
 import { reportedPath } from './normalise.ts';
 import type { ReportedFinding, ReportedPackage } from './reported-finding.ts';
 import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
@@ -112,9 +113,7 @@ export function reasonOf(...reasons: readonly (string | null)[]): string | null 
 
 /** SHA-256 over the scanner's name and the parts, encoded as JSON so that no two lists of parts run together. */
 export function fingerprintOf(scanner: Scanner, ...parts: readonly (string | number | null)[]): string {
-  return createHash('sha256')
-    .update(JSON.stringify([scanner, ...parts]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([scanner, ...parts]), 'hex');
 }
 
 /**
@@ -162,7 +161,12 @@ export function settle(findings: readonly ReportedFinding[]): ReportedFinding[] 
     const other = kept.get(finding.fingerprint);
     if (other === undefined || precedes(finding, other)) kept.set(finding.fingerprint, finding);
   }
+  cleanTexts.forget();
   return [...kept.values()].sort(byPlace);
+}
+
+function textOf(text: string): string {
+  return cleanTexts.has(text) ? text : withoutSecrets(text);
 }
 
 function withoutAnySecret(finding: ReportedFinding): ReportedFinding {
@@ -171,11 +175,11 @@ function withoutAnySecret(finding: ReportedFinding): ReportedFinding {
     ...finding,
     ...(tool && { tool: withoutSecrets(tool) }),
     rule_id: nameWithoutSecrets(finding.rule_id),
-    title: withoutSecrets(finding.title),
-    description: withoutSecrets(finding.description),
+    title: textOf(finding.title),
+    description: textOf(finding.description),
     package: finding.package && cleanPackage(finding.package),
     location: { ...location, path: nameWithoutSecrets(location.path) },
-    fix: fix === null ? null : withoutSecrets(fix),
+    fix: fix === null ? null : textOf(fix),
   };
 }
 

@@ -68,7 +68,7 @@ export class RuleBook {
     const shared = id
       ? (of?.messageStrings?.[id] ?? this.#componentOf(item)?.globalMessageStrings?.[id])?.text
       : null;
-    const template = text ?? shared?.slice(0, MESSAGE_LENGTH) ?? null;
+    const template = (text ?? shared)?.slice(0, MESSAGE_LENGTH) ?? null;
     return template === null ? null : filled(template, values ?? []);
   }
 }

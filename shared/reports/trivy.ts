@@ -49,7 +49,7 @@ const packageLocation = z.object({
   Locations: z.array(z.object(lines)).nullish().catch(null),
 });
 
-const vulnerability = z.object({
+export const vulnerability = z.object({
   VulnerabilityID: ruleId,
   VendorIDs: told.texts,
   PkgName: packageName,

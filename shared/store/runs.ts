@@ -54,6 +54,8 @@ const RunRecord = z.object({
   slots: z.number().optional(),
   /** Of an import by upload: the scanner that its caller named. */
   named_scanner: z.enum(SCANNERS).nullish(),
+  /** How often somebody began to read it. */
+  upload_taken: z.number().optional(),
   branch: z.string().nullable(),
   /** Whether it is the asset's default branch: that alone moves what the organization sees (design 5). */
   default_branch: z.boolean(),
@@ -123,6 +125,19 @@ export function createRunStore(table: Table) {
 
   return {
     get,
+
+    /** Writes down that the upload of a waiting import is about to be read; answers how often it was by now. */
+    async uploadTaken({ orgId, scanId, assetId }: Omit<RunRef, 'runId'>): Promise<number> {
+      const updated = await table.update({
+        Key: runKey(orgId, scanId, assetId),
+        UpdateExpression: 'ADD upload_taken :one',
+        ConditionExpression: '#status = :waiting',
+        ExpressionAttributeNames: { '#status': 'status' },
+        ExpressionAttributeValues: { ':one': 1, ':waiting': 'waiting' },
+        ReturnValues: 'ALL_NEW',
+      });
+      return Number(updated?.upload_taken ?? 0);
+    },
 
     /** Runs of a scan by asset; all of them, for planning and ending it. Of a deleted one there are none. */
     async listAll(orgId: string, scanId: string): Promise<RunRecord[]> {

@@ -9,7 +9,7 @@ import { createFindingStore } from '#store/findings.ts';
 import { findingsPartition } from '#store/keys.ts';
 import { chunksOf, createTable } from '#store/table.ts';
 import { median, spread } from './figures.ts';
-import { addAsset, type Bench, importReport, startBench, zippedReport } from './imports.ts';
+import { addAsset, importReport, type LocalBench, startBench, zippedReport } from './imports.ts';
 import { load } from './load.ts';
 
 /** Findings of one import. */
@@ -45,7 +45,7 @@ async function measure(size: number): Promise<void> {
 }
 
 /** @returns the asset of the first import */
-async function measureImports(bench: Bench, size: number): Promise<string> {
+async function measureImports(bench: LocalBench, size: number): Promise<string> {
   const seconds: number[] = [];
   const requests: number[] = [];
   const ids: string[] = [];
@@ -72,7 +72,7 @@ function clientOf(endpoint: string): DynamoDBClient {
 }
 
 /** The same items once more, by nothing but transactions: what the store itself takes. */
-async function measureFloor({ cloud, orgId }: Bench): Promise<void> {
+async function measureFloor({ cloud, orgId }: LocalBench): Promise<void> {
   const client = clientOf(cloud.endpoints.dynamodb);
   const document = DynamoDBDocumentClient.from(client);
   const items: Record<string, unknown>[] = [];
@@ -117,7 +117,7 @@ async function measureFloor({ cloud, orgId }: Bench): Promise<void> {
   client.destroy();
 }
 
-async function measureReimport(bench: Bench, asset: string): Promise<void> {
+async function measureReimport(bench: LocalBench, asset: string): Promise<void> {
   const report = zippedReport(REPORT, '0');
   const times: number[] = [];
   const requests: number[] = [];
@@ -128,7 +128,7 @@ async function measureReimport(bench: Bench, asset: string): Promise<void> {
   console.log(`  the same report again: ${spread(times, 'ms')}; store requests: median ${median(requests)}`);
 }
 
-async function measureReads({ cloud, client, headers }: Bench): Promise<void> {
+async function measureReads({ cloud, client, headers }: LocalBench): Promise<void> {
   const [finding] = (await client.call(contract.operations.listFindings, { query: { per_page: 1 } })).data;
   const targets: [string, string][] = [
     ['list, first page of 20', `/api/findings?${FILTER}`],
@@ -148,7 +148,7 @@ async function measureReads({ cloud, client, headers }: Bench): Promise<void> {
 }
 
 /** What the store reads out for a page: items answered, and keys that are only counted. */
-async function measureItemsRead({ cloud, orgId }: Bench): Promise<void> {
+async function measureItemsRead({ cloud, orgId }: LocalBench): Promise<void> {
   const client = clientOf(cloud.endpoints.dynamodb);
   const read = { items: 0, counted: 0 };
   client.middlewareStack.add(
@@ -180,7 +180,7 @@ async function measureItemsRead({ cloud, orgId }: Bench): Promise<void> {
   client.destroy();
 }
 
-async function measureTriage({ client }: Bench): Promise<void> {
+async function measureTriage({ client }: LocalBench): Promise<void> {
   const { data } = await client.call(contract.operations.listFindings, { query: { per_page: 100 } });
   const times: number[] = [];
   for (const status of ['confirmed', 'triaged'] as const) {
@@ -194,7 +194,7 @@ async function measureTriage({ client }: Bench): Promise<void> {
 }
 
 /** Requests that the service makes to the store meanwhile. */
-async function storeRequests({ cloud }: Bench, work: () => Promise<unknown>): Promise<number> {
+async function storeRequests({ cloud }: LocalBench, work: () => Promise<unknown>): Promise<number> {
   const { port } = new URL(cloud.endpoints.dynamodb);
   let count = 0;
   const onRequest = (message: unknown) => {

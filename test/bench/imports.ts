@@ -10,29 +10,38 @@ import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { type Client, createClient } from '#shared/client/client.ts';
 import { largeSarif } from '#test/harness/sarif.ts';
 
-const PASSWORD = 'a password for the bench';
+export const PASSWORD = 'a password for the bench';
 
-/** A service of the bench's own, its store in memory, and its admin. */
+/** The admin of a service of the bench's own. */
 export interface Bench {
-  readonly cloud: Awaited<ReturnType<typeof startEmbeddedCloud>>;
   readonly client: Client;
   readonly headers: Record<string, string>;
   readonly orgId: string;
 }
 
-export async function startBench(): Promise<Bench> {
+/** A service in this process. */
+export interface LocalBench extends Bench {
+  readonly cloud: Awaited<ReturnType<typeof startEmbeddedCloud>>;
+}
+
+/** A service in this process, its store in memory, and its admin. */
+export async function startBench(): Promise<LocalBench> {
   const cloud = await startEmbeddedCloud({
     port: 0,
     inMemory: true,
     adminPassword: PASSWORD,
     env: { ASPM_RATE_LIMIT_FACTOR: '1000000', ASPM_DEFAULT_TIER: 'enterprise' },
   });
-  const { access_token } = await createClient({ url: cloud.url }).call(auth.operations.login, {
-    body: { email: cloud.admin.email, password: PASSWORD },
+  return { cloud, ...(await connectBench(cloud.url, cloud.admin.email)) };
+}
+
+export async function connectBench(url: string, email = 'admin@example.com'): Promise<Bench> {
+  const { access_token } = await createClient({ url }).call(auth.operations.login, {
+    body: { email, password: PASSWORD },
   });
-  const client = createClient({ url: cloud.url, credential: access_token });
+  const client = createClient({ url, credential: access_token });
   const me = await client.call(auth.operations.getCurrentUser);
-  return { cloud, client, headers: { authorization: `Bearer ${access_token}` }, orgId: me.org_id ?? '' };
+  return { client, headers: { authorization: `Bearer ${access_token}` }, orgId: me.org_id ?? '' };
 }
 
 export async function addAsset({ client, orgId }: Bench, name: string): Promise<string> {

@@ -6,7 +6,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { ingestDependenciesOf } from '#shared/ingest/dependencies.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
-import { toLines } from '#shared/ingest/report-source.ts';
+import { linesOf } from '#shared/ingest/report-source.ts';
 import { createReportBucket } from '#shared/report-bucket.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
@@ -71,7 +71,7 @@ async function reportOf(size: number): Promise<Uint8Array<ArrayBuffer>> {
   zip.on('data', (part: Buffer) => parts.push(part));
   const ended = new Promise((resolve) => zip.once('end', resolve));
   const { org_id: _, asset_id: __, ...finding } = sampleFinding('', '');
-  zip.write(toLines({ findings: [], incomplete: null }));
+  for (const line of linesOf({ findings: [], incomplete: null })) zip.write(line);
   for (let nth = 0; nth < size; nth += 1)
     zip.write(
       `${JSON.stringify({ ...finding, fingerprint: `f${nth}`, description: `Finding ${nth}. ${'It goes on for a while. '.repeat(12)}` })}\n`,

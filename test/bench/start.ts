@@ -50,17 +50,19 @@ async function startOnce(): Promise<{ milliseconds: number; megabytes: number }>
   }
 }
 
-/** Of the process and its children, as Linux tells. */
+/** Of the process and all that it started, as Linux tells. */
 async function residentMegabytes(pid: number): Promise<number> {
+  const sizes = (await familyOf(String(pid))).map(async (id) => {
+    const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  });
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+async function familyOf(pid: string): Promise<string[]> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => ''))
     .trim()
     .split(' ')
     .filter(Boolean);
-  const sizes = await Promise.all(
-    [String(pid), ...children].map(async (id) => {
-      const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '');
-      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-    }),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
+  return [pid, ...(await Promise.all(children.map(familyOf))).flat()];
 }

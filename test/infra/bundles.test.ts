@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
+import { on } from 'node:events';
 import { statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import type { Metafile } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleFunctions } from '#infra/functions/bundle.ts';
 import { FUNCTION_NAMES } from '#infra/functions/catalogue.ts';
 import { BUNDLES, POLICY_FOLDER, PROJECT_ROOT } from '#infra/project.ts';
+import { REPORT_LIMITS } from '#shared/ingest/reader/report-limits.ts';
 
 const LIMIT = 600_000;
 
@@ -31,6 +34,27 @@ describe('bundles', () => {
     for (const file of ['opa.wasm.br', 'opa.wasm.br.sha256', 'NOTICE'])
       expect(statSync(`${folder}/${file}`).size).toBeGreaterThan(0);
   });
+
+  it.each(['imports', 'take-upload', 'ingest-report', 'ingest-import'])(
+    '%s reads reports as it is deployed: in the thread that its bundle brings',
+    async (name) => {
+      const path = `${BUNDLES}/${name}/reader-worker.mjs`;
+      expect(statSync(path).size).toBeLessThan(LIMIT);
+      const thread = new Worker(path, { env: {} });
+      try {
+        const messages = on(thread, 'message');
+        expect(await messages.next()).toMatchObject({ value: [{ ready: true }] });
+        const report = { results: [], errors: [], paths: { scanned: [] } };
+        const bytes = Buffer.from(JSON.stringify(report));
+        thread.postMessage({ from: 'runner', scanner: 'semgrep', bytes, limits: REPORT_LIMITS });
+        expect(await messages.next()).toMatchObject({
+          value: [{ end: { lines: [expect.any(Uint8Array)] } }],
+        });
+      } finally {
+        await thread.terminate();
+      }
+    },
+  );
 
   it('evaluates a policy as it is deployed: from the bundle alone', async () => {
     const path = '/api/policies/evaluate';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { createIds } from '#domain/ids.ts';
 import { originOf } from '#domain/origin.ts';
@@ -7,7 +6,9 @@ import { submitImport } from '#functions/imports/submit-import.ts';
 import { goOn } from '#functions/reevaluate-findings/stretch.ts';
 import { ingestDependenciesOf } from '#shared/ingest/dependencies.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
-import { toLines } from '#shared/ingest/report-source.ts';
+import { zipLines } from '#shared/ingest/report-lines.ts';
+import { sourceOf } from '#shared/ingest/report-source.ts';
+import { readReportedSets } from '#shared/ingest/reported-set.ts';
 import { parseSarif } from '#shared/reports/sarif.ts';
 import type { AssetRecord } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
@@ -68,9 +69,28 @@ async function accepted(count: number): Promise<RunRef> {
   );
   await stores.bucket.write(
     { ...ref, scanner: 'semgrep', format: 'findings' },
-    new Uint8Array(gzipSync(toLines(reported(count)))),
+    await zipLines(reported(count)),
   );
   return ref;
+}
+
+/** As the reader hands it over. */
+async function readOf(report: ReturnType<typeof reported>) {
+  const sets = await readReportedSets(
+    { ref: { orgId: org.orgId, assetId: asset.id }, scanner: 'semgrep' },
+    sourceOf(report),
+  );
+  const { scanner, incomplete } = report;
+  const read = sets.map(({ origin, counts, digest, entries }) => ({
+    origin,
+    counts,
+    digest,
+    count: entries.size,
+  }));
+  return {
+    reports: [{ scanner, incomplete, unread: [], sets: read }],
+    lines: zipLines(report).then((lines) => [lines]),
+  };
 }
 
 const ingest = (ref: RunRef) =>
@@ -148,14 +168,15 @@ describe('a report of several tools', () => {
       tools: ['CodeQL'],
       findings: both.findings.filter(({ tool }) => tool === 'CodeQL'),
     };
-    const submitted = (report: typeof both) =>
+    const submitted = async (report: typeof both) =>
       submitImport(
         org.orgId,
         asset,
-        { reports: [report], branch: null, idempotencyKey: null },
+        { read: await readOf(report), branch: null, idempotencyKey: null },
         testAttribution(clock.at),
         {
           ...stores,
+          reader: { readUpload: () => Promise.reject(new Error('it was read before')) },
           ids: createIds(clock),
           importRequests: { send: () => Promise.reject(new Error('not unchanged')) },
           readFingerprintSecret: async () => 'unused',

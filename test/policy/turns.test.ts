@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { policyFiles } from '#shared/policy/files.ts';
 import { createReactor } from '#shared/policy/reactor.ts';
-import { Turn, Turns } from '#shared/policy/turns.ts';
+import { Turn, Turns } from '#shared/threads/turns.ts';
 
 /** A piece of work that lasts until it is told to end. */
 function work<T>(result: T) {

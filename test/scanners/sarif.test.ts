@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toolKey } from '#domain/origin.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
-import { readJson } from '#shared/reports/json.ts';
 import { parseSarif, SarifError } from '#shared/reports/sarif.ts';
 import { type SarifResult, sarifLog } from '#test/harness/sarif.ts';
 
@@ -386,15 +385,7 @@ describe('paths', () => {
   });
 });
 
-describe('bytes', () => {
-  const log = Buffer.from(JSON.stringify(logOf([said('x')])));
-
-  test('a byte order mark before a report is none of it', () => {
-    expect(readJson(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), log]))).toEqual(readJson(log));
-    expect(parsed(readJson(log)).findings).toHaveLength(1);
-    expect(() => readJson(Buffer.from('{"runs": ['))).toThrow(SyntaxError);
-  });
-
+describe('a driver', () => {
   test('a driver that is none of the scanners is named without what it gives away', () => {
     const secret = `ghp_${'0123456789abcdef'.repeat(2)}`;
     expect(() => parsed(logOf([], { driver: secret }), null)).toThrow(SarifError);

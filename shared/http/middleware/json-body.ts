@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import { ServiceError } from '#domain/errors.ts';
+import { measureJson } from '#shared/json/measure.ts';
 import type { ChainMiddleware, HttpEvent } from '../request-state.ts';
 import { HttpValidationError } from '../validation.ts';
 
@@ -9,6 +10,11 @@ const MAX_BODY_CHARACTERS = 1024 * 1024;
 
 /** More than any body of the API needs, and far from what the walk over it, or a parser, could not bear. */
 const MAX_DEPTH = 100;
+/**
+ * Parsed, a value takes up to fifty times what it takes as text, and its check microseconds: a megabyte of `{},` would
+ * keep everybody waiting. No body that the API has a use for comes near.
+ */
+const MAX_VALUES = 50_000;
 
 /** Parses the body of operations that have one; the parser's own 415 and 422 become ours. */
 export function jsonBody(): ChainMiddleware {
@@ -23,6 +29,7 @@ export function jsonBody(): ChainMiddleware {
       if (operation.bodyOptional && (body === undefined || body === '')) return;
       if ((body?.length ?? 0) > MAX_BODY_CHARACTERS)
         throw new ServiceError('payload_too_large', 'The body is larger than 1 MB');
+      refuseCostly(textOf(event), operation.family);
       if (arrivedGarbled(event)) throw invalidJson('The request body is not valid UTF-8', operation.family);
       try {
         await parser.before?.(request as never);
@@ -33,6 +40,20 @@ export function jsonBody(): ChainMiddleware {
       refuseOddValues(state.body, operation.family);
     },
   };
+}
+
+function textOf({ body = '', isBase64Encoded }: HttpEvent): string {
+  return isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
+}
+
+/** Before anything is parsed: what is parsed has been paid for. */
+function refuseCostly(text: string, family: 'A' | 'B'): void {
+  const { depth, values } = measureJson(text, { depth: MAX_DEPTH, values: MAX_VALUES });
+  if (depth > MAX_DEPTH) throw invalidJson(TOO_DEEP, family);
+  if (values <= MAX_VALUES) return;
+  const message = `The request body holds more than ${MAX_VALUES} values`;
+  if (family === 'A') throw new HttpValidationError([{ loc: ['body'], msg: message, type: 'too_long' }]);
+  throw new ServiceError('payload_too_large', message);
 }
 
 function invalidJson(message: string, family: 'A' | 'B', cause?: unknown): Error {
@@ -52,13 +73,13 @@ function arrivedGarbled({ body = '', isBase64Encoded, headers }: HttpEvent): boo
 }
 
 /** Why the parser refused the body; it leaves the body as it is then. */
-function problemOf(refusal: unknown, { body = '', isBase64Encoded }: HttpEvent): string {
+function problemOf(refusal: unknown, event: HttpEvent): string {
   const { statusCode, cause } = refusal as { statusCode?: number; cause?: { data?: unknown } };
   if (statusCode === 415) return 'The Content-Type of the request is not application/json';
-  if (body === '') return 'The request has no body: send a JSON object';
+  if (!event.body) return 'The request has no body: send a JSON object';
   try {
     // Without a reviver the parser knows no depth that it could not bear.
-    JSON.parse(isBase64Encoded ? Buffer.from(body, 'base64').toString() : body);
+    JSON.parse(textOf(event));
   } catch {
     return 'The request body is not valid JSON';
   }

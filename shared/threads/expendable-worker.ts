@@ -31,8 +31,12 @@ interface WorkerSpecification {
   readonly data: () => Promise<unknown> | unknown;
   /** MB of JavaScript heap; WebAssembly's memories are no part of it. */
   readonly heapMb: number;
+  /** MB of it for what is new; Node's own default is larger. */
+  readonly youngMb?: number;
   /** MB of stack: recursion of WebAssembly code takes it too. */
   readonly stackMb: number;
+  /** What it works on, as a sentence begins with it. */
+  readonly subject?: string;
 }
 
 /**
@@ -84,6 +88,10 @@ export class ExpendableWorker<Part, End> {
     await worker?.terminate();
   }
 
+  get #subject(): string {
+    return this.#specification.subject ?? 'The policy';
+  }
+
   async #thread(): Promise<Worker> {
     if (this.#closed) throw new WorkerFailure('closed', 'The worker was closed');
     this.#worker ??= this.#start();
@@ -96,13 +104,17 @@ export class ExpendableWorker<Part, End> {
   }
 
   async #start(): Promise<Worker> {
-    const { file, data, heapMb, stackMb } = this.#specification;
+    const { file, data, heapMb, youngMb, stackMb } = this.#specification;
     const worker = new Worker(file, {
       workerData: await data(),
-      // Policies see nothing of the process that evaluates them.
+      // What it works on sees nothing of the process that it works for.
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: heapMb, stackSizeMb: stackMb },
+      resourceLimits: {
+        maxOldGenerationSizeMb: heapMb,
+        stackSizeMb: stackMb,
+        ...(youngMb !== undefined && { maxYoungGenerationSizeMb: youngMb }),
+      },
     });
     // What ends between two calls is replaced by the next one.
     worker.on('error', () => {});
@@ -110,7 +122,7 @@ export class ExpendableWorker<Part, End> {
       if (this.#running === worker) this.#worker = null;
     });
     this.#running = worker;
-    await settled<void>(worker, (message, resolve) => {
+    await settled<void>(worker, this.#subject, (message, resolve) => {
       if ('ready' in message) resolve();
     });
     return worker;
@@ -125,6 +137,7 @@ export class ExpendableWorker<Part, End> {
     try {
       return await settled<End>(
         worker,
+        this.#subject,
         (answer: WorkerMessage<Part, End>, resolve) => {
           if ('part' in answer) onPart(answer.part);
           if (!('end' in answer)) return;
@@ -136,7 +149,7 @@ export class ExpendableWorker<Part, End> {
     } catch (error) {
       // A thread that was ended says no more than that it is gone.
       if (!late) throw error;
-      throw new WorkerFailure('deadline_exceeded', `The policy took longer than ${deadlineMs} ms`);
+      throw new WorkerFailure('deadline_exceeded', `${this.#subject} took longer than ${deadlineMs} ms`);
     } finally {
       clearTimeout(timer);
     }
@@ -151,13 +164,14 @@ export class ExpendableWorker<Part, End> {
 /** Waits for the message that settles it, and rejects when the thread ends before. */
 function settled<T>(
   worker: Worker,
+  subject: string,
   // biome-ignore lint/suspicious/noExplicitAny: what a thread posts is what its entry file says.
   onMessage: (message: any, resolve: (value: T) => void) => void,
   begin: () => void = () => {},
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const message = (posted: unknown) => onMessage(posted, finish);
-    const error = (cause: unknown) => fail(failureOf(cause));
+    const error = (cause: unknown) => fail(failureOf(cause, subject));
     const exit = () => fail(new WorkerFailure('crashed', 'The evaluation ended its thread'));
     const lost = () => fail(new WorkerFailure('crashed', 'The answer could not be handed over'));
     const off = () => {
@@ -177,10 +191,10 @@ function settled<T>(
   });
 }
 
-function failureOf(cause: unknown): WorkerFailure {
+function failureOf(cause: unknown, subject: string): WorkerFailure {
   const text = cause instanceof Error ? cause.message : String(cause);
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'ERR_WORKER_OUT_OF_MEMORY' || /out of memory|cannot allocate/i.test(text))
-    return new WorkerFailure('memory_exceeded', 'The policy took more memory than allowed');
+    return new WorkerFailure('memory_exceeded', `${subject} took more memory than allowed`);
   return new WorkerFailure('crashed', `The evaluation crashed: ${text.slice(0, 500)}`);
 }

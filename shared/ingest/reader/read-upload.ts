@@ -1,8 +1,6 @@
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { ServiceError } from '#domain/errors.ts';
 import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
-import { readJson } from '#shared/reports/json.ts';
+import { JsonRefused } from '#shared/json/refused.ts';
 import { parseReport, recogniseReport } from '#shared/reports/parse.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { InvalidReportError } from '#shared/reports/result.ts';
@@ -14,11 +12,8 @@ import {
   SarifError,
   type SarifReport,
 } from '#shared/reports/sarif.ts';
-
-const unzip = promisify(gunzip);
-
-/** A report unpacks to at most this: 4 MB of zeros would unpack to 4 GB. */
-const MAX_UNPACKED = 200 * 1024 * 1024;
+import { readPruned } from './read-pruned.ts';
+import type { ReportLimits } from './report-limits.ts';
 
 /** Tools of one log: it is one project's, not an archive of many. */
 const MAX_TOOLS = 100;
@@ -45,8 +40,9 @@ export async function readUpload(
   bytes: Uint8Array,
   named: Scanner | null,
   key: string,
+  limits: ReportLimits,
 ): Promise<ImportedReport[]> {
-  const report = parse(await unpack(bytes));
+  const report = await read(bytes, limits);
   try {
     if (looksLikeSarif(report)) return withFewTools(parseSarif(report, key, named));
     const scanner = named ?? recognise(report);
@@ -79,30 +75,18 @@ async function readNative(scanner: Scanner, report: unknown, key: string): Promi
   return { scanner, findings, incomplete, unread };
 }
 
-async function unpack(bytes: Uint8Array): Promise<Uint8Array> {
-  if (bytes.length === 0)
-    throw new ServiceError('invalid_json', 'The body is empty: send the report as it is');
-  if (bytes[0] !== 0x1f) return bytes;
+async function read(bytes: Uint8Array, limits: ReportLimits): Promise<unknown> {
   try {
-    return await unzip(bytes, { maxOutputLength: MAX_UNPACKED });
-  } catch (cause) {
-    if (cause instanceof RangeError)
-      throw new ServiceError('payload_too_large', 'The report unpacks to more than 200 MB');
-    // A gateway that takes the type for text has replaced bytes by then: nothing of it can be saved.
-    throw new ServiceError(
-      'invalid_json',
-      'The body begins like gzip but can not be unpacked: it is damaged, or was sent without Content-Type: application/gzip',
-      { cause },
-    );
+    return await readPruned(bytes, limits);
+  } catch (error) {
+    throw error instanceof JsonRefused ? refusalOf(error) : error;
   }
 }
 
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return readJson(bytes);
-  } catch (cause) {
-    throw new ServiceError('invalid_json', 'The report is not valid JSON', { cause });
-  }
+function refusalOf({ reason, message: told }: JsonRefused): ServiceError {
+  const message = `The report ${told}`;
+  if (reason === 'syntax') return new ServiceError('invalid_json', message);
+  return reason === 'too_large' ? new ServiceError('payload_too_large', message) : wrongReport(message);
 }
 
 /** Which scanner's JSON it is. @throws ServiceError where none or several fit */

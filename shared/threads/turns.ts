@@ -55,13 +55,18 @@ export class Turns<Resource extends Startable> {
   readonly #slow = new Map<string, number>();
   readonly #all = new Set<Resource>();
   readonly #idle = new Map<Resource, NodeJS.Timeout>();
+  readonly #name: string;
   #company: NodeJS.Timeout | null = null;
   #closed = false;
 
-  /** @param most resources at the same time */
-  constructor(create: () => Resource, most: number) {
+  /**
+   * @param most resources at the same time
+   * @param name what they are parts of, as people know it
+   */
+  constructor(create: () => Resource, most: number, name = 'The policy engine') {
     this.#create = create;
     this.#most = most;
+    this.#name = name;
   }
 
   /**
@@ -69,9 +74,9 @@ export class Turns<Resource extends Startable> {
    * @throws ServiceError service_unavailable where it waited too long, or too many of its owner's wait
    */
   take<T>(turn: Turn, work: (resource: Resource) => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new Error('The policy engine was closed'));
+    if (this.#closed) return Promise.reject(this.#wasClosed());
     const queue = this.#waiting.get(turn.owner) ?? [];
-    if (queue.length >= MAX_WAITING) return Promise.reject(busy());
+    if (queue.length >= MAX_WAITING) return Promise.reject(this.#busy());
     return new Promise((resolve, refuse) => {
       const waiting: Waiting<Resource> = {
         turn,
@@ -94,7 +99,7 @@ export class Turns<Resource extends Startable> {
     for (const queue of this.#waiting.values())
       for (const waiting of queue) {
         if (waiting.timer) clearTimeout(waiting.timer);
-        waiting.refuse(new Error('The policy engine was closed'));
+        waiting.refuse(this.#wasClosed());
       }
     this.#waiting.clear();
     await Promise.all(Array.from(this.#all, (resource) => resource.close()));
@@ -186,7 +191,7 @@ export class Turns<Resource extends Startable> {
       () => {
         const waiting = late();
         this.#remove(waiting);
-        waiting.refuse(busy());
+        waiting.refuse(this.#busy());
       },
       Math.max(0, time - performance.now()),
     );
@@ -206,10 +211,14 @@ export class Turns<Resource extends Startable> {
     this.#waiting.delete(owner);
     this.#waiting.set(owner, queue);
   }
-}
 
-function busy(): ServiceError {
-  return new ServiceError('service_unavailable', 'The policy engine is busy; retry after 30 seconds', {
-    retryAfter: 30,
-  });
+  #wasClosed(): Error {
+    return new Error(`${this.#name} was closed`);
+  }
+
+  #busy(): ServiceError {
+    return new ServiceError('service_unavailable', `${this.#name} is busy; retry after 30 seconds`, {
+      retryAfter: 30,
+    });
+  }
 }
