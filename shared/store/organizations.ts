@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp, timestampAfter } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
@@ -6,6 +7,7 @@ import { MEMBER_ROLES, type MemberRole, SCANNERS, TIERS, type Tier } from '#doma
 import { auditWrite } from './audit.ts';
 import { emailKey, memberKey, orgKey, slugKey, userKey, userOrgKey } from './keys.ts';
 import type { Table, Write } from './table.ts';
+import { UserRecord, userWrites } from './users.ts';
 
 const days = z.int().nullable();
 /** Days from first detection to the due date, by severity; null: none. */
@@ -31,21 +33,10 @@ export const MembershipRecord = z.object({
   user_id: z.string(),
   role: z.enum(MEMBER_ROLES),
   created_at: z.string(),
+  /** Id of the password that opens it: absent the first one of the account; null: none, an identity provider alone. */
+  password: z.string().nullable().optional(),
 });
 export type MembershipRecord = z.infer<typeof MembershipRecord>;
-
-export const UserRecord = z.object({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  /** PHC string of argon2id; null where the identity provider signs the user in. */
-  password_hash: z.string().nullable(),
-  created_at: z.string(),
-  last_login_at: z.string().nullable(),
-  /** Counts changes of the password; absent before the first. A session of another generation is over. */
-  session_generation: z.int().optional(),
-});
-export type UserRecord = z.infer<typeof UserRecord>;
 
 /** Spec silent: deadlines in days from first detection, by severity. */
 const DEFAULT_SETTINGS: OrganizationRecord['settings'] = {
@@ -53,6 +44,15 @@ const DEFAULT_SETTINGS: OrganizationRecord['settings'] = {
   scan_schedule: null,
   auto_resolve: true,
 };
+
+/** A user who makes an organization. */
+interface Founder {
+  readonly userId: string;
+  /** Id of the password that they are signed in with; null: by an identity provider. */
+  readonly password: string | null;
+  /** How many organizations one user may make. */
+  readonly most: number;
+}
 
 export type OrganizationStore = ReturnType<typeof createOrganizationStore>;
 
@@ -115,7 +115,9 @@ export function createOrganizationStore(table: Table) {
     ): Promise<void> {
       const writes = userWrites(user);
       if (membership) {
-        writes.push(...membershipWrites(membership.orgId, user.id, membership.role, attribution));
+        writes.push(
+          ...membershipWrites(membership.orgId, user.id, membership.role, attribution, FIRST_PASSWORD),
+        );
         if (membership.role === 'Admin') writes.push(adminCountWrite(membership.orgId, 1));
         writes.push(
           auditWrite(membership.orgId, attribution, {
@@ -132,10 +134,13 @@ export function createOrganizationStore(table: Table) {
       await table.transact(writes);
     },
 
-    /** An organization with its first admin, who may be new too. @throws ServiceError already_exists */
+    /**
+     * An organization with its first admin, who may be new too.
+     * @throws ServiceError already_exists, or conflict where the user has made as many as they may
+     */
     async createOrganization(
       organization: { id: string; name: string; slug: string; tier: Tier },
-      admin: { userId: string } | { newUser: UserRecord },
+      admin: Founder | { newUser: UserRecord },
       attribution: Attribution,
     ): Promise<OrganizationRecord> {
       const now = timestamp(attribution.at);
@@ -161,8 +166,14 @@ export function createOrganizationStore(table: Table) {
           otherwise: () =>
             new ServiceError('already_exists', `An organization with the slug ${record.slug} exists`),
         },
-        ...('newUser' in admin ? userWrites(admin.newUser) : []),
-        ...membershipWrites(record.id, userId, 'Admin', attribution),
+        ...('newUser' in admin ? userWrites(admin.newUser) : [founderWrite(admin)]),
+        ...membershipWrites(
+          record.id,
+          userId,
+          'Admin',
+          attribution,
+          'newUser' in admin ? FIRST_PASSWORD : admin.password,
+        ),
         auditWrite(record.id, attribution, {
           action: 'organization.create',
           target: { type: 'organization', id: record.id },
@@ -252,49 +263,58 @@ export function createOrganizationStore(table: Table) {
   };
 }
 
-function userWrites(user: UserRecord): Write[] {
-  return [
-    {
-      Put: {
-        Item: { ...emailKey(user.email), user_id: user.id },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      },
-      otherwise: () => new ServiceError('already_exists', 'A user with this e-mail exists'),
-    },
-    { Put: { Item: { ...userKey(user.id), ...user }, ConditionExpression: 'attribute_not_exists(pk)' } },
-  ];
-}
-
 /** Admins are counted, so that the last one can be neither removed nor demoted. */
-export function adminCountWrite(orgId: string, by: 1 | -1): Write {
+export function adminCountWrite(orgId: string, by: 1 | 0 | -1): Write {
   return {
     Update: {
       Key: orgKey(orgId),
       UpdateExpression: 'ADD admin_count :by',
-      ConditionExpression: by === 1 ? 'attribute_exists(pk)' : 'admin_count > :one',
+      ConditionExpression:
+        by === -1 ? 'admin_count > :one' : 'attribute_exists(pk) AND attribute_not_exists(deleted_at)',
       ExpressionAttributeValues: { ':by': by, ...(by === -1 && { ':one': 1 }) },
     },
     otherwise: () =>
-      by === 1
-        ? notFound('organization')
-        : new ServiceError(
-            'conflict',
-            'The last admin of an organization can be neither removed nor demoted',
-          ),
+      by === -1
+        ? new ServiceError('conflict', 'The last admin of an organization can be neither removed nor demoted')
+        : notFound('organization'),
   };
 }
 
+/**
+ * Counts an organization on the user who makes it. The counter is the cap, however many are made at once; a
+ * password that somebody else chose makes none, or that somebody would be an admin of it too.
+ */
+function founderWrite({ userId, password, most }: Founder): Write {
+  const own = password === FIRST_PASSWORD ? ' AND attribute_not_exists(password_set_by)' : '';
+  return {
+    Update: {
+      Key: userKey(userId),
+      UpdateExpression: 'ADD organizations_made :one',
+      ConditionExpression: `attribute_exists(pk) AND (attribute_not_exists(organizations_made) OR organizations_made < :most)${own}`,
+      ExpressionAttributeValues: { ':one': 1, ':most': most },
+    },
+    otherwise: () =>
+      new ServiceError(
+        'conflict',
+        `A user may make at most ${most} organizations, and none before choosing a password of their own`,
+      ),
+  };
+}
+
+/** @param password id of the password that opens the membership; null: none, an identity provider alone */
 export function membershipWrites(
   orgId: string,
   userId: string,
   role: MemberRole,
   attribution: Attribution,
+  password: string | null,
 ): Write[] {
   const created_at = timestamp(attribution.at);
+  const opened = password === FIRST_PASSWORD ? {} : { password };
   return [
     {
       Put: {
-        Item: { ...memberKey(orgId, userId), org_id: orgId, user_id: userId, role, created_at },
+        Item: { ...memberKey(orgId, userId), org_id: orgId, user_id: userId, role, created_at, ...opened },
         ConditionExpression: 'attribute_not_exists(pk)',
       },
       otherwise: () => new ServiceError('already_exists', 'The user is a member of the organization'),

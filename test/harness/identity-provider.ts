@@ -84,7 +84,7 @@ export async function startIdentityProvider(audience: string) {
       return new SignJWT({
         iss: issuer,
         aud: audience,
-        sub: `subject of ${email}`,
+        sub: `subject of ${email.toLowerCase()}`,
         iat: seconds,
         exp: seconds + 300,
         email,
