@@ -100,7 +100,9 @@ async function bindFirst(
   if (!speaksFor(token, token.email)) return null;
   const userId = await credentials.findUserId(token.email);
   const held = userId === null ? null : await credentials.readFirstMember(userId, reach);
-  if (userId === null || !held || held.user.identity) return null;
+  if (userId === null || !held) return null;
+  // Bound to another identity, or to this very one a moment ago.
+  if (held.user.identity) return isOf(held.user, token) ? userId : null;
   if (reach !== null && token.emailDomains === null && !held.membership) return null;
   const { issuer, subject, email } = token;
   const bound = await credentials.bindIdentity(

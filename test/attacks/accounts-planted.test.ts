@@ -99,7 +99,7 @@ describe('an admin who made the account of somebody else’s e-mail', () => {
     expect(await openedBy(email, PLANTED, [{ orgId: String(own.body.id) }])).toEqual([]);
   });
 
-  attack('accounts', 'got through', 'gets nowhere where two make the account at once', async () => {
+  attack('accounts', 'held', 'gets nowhere where two make the account at once', async () => {
     const email = someEmail();
     const [mine, theirs] = await Promise.all([plant(a, email), inviteEmail(b, email)]);
     expect([mine.id === 'null', tokenOf(theirs) === '']).toContain(true);
