@@ -9,6 +9,7 @@ import {
   opaqueIdInput,
   optionalPageQuery,
   pageQuery,
+  Slug,
   text,
   Uuid,
 } from '../schemas/common.ts';
@@ -45,12 +46,6 @@ const RoleInput = z
     return z.NEVER;
   })
   .meta({ example: 'Viewer' });
-
-const Slug = z
-  .string()
-  .min(2)
-  .max(63)
-  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'must be lower-case letters, digits and inner hyphens');
 
 /** Five fields; the finer rules of each are checked when the schedule is carried out. */
 const Cron = z
