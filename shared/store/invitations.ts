@@ -1,20 +1,17 @@
 import * as z from 'zod';
-import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound, ServiceError } from '#domain/errors.ts';
 import { MEMBER_ROLES, type MemberRole } from '#domain/vocabulary.ts';
+import { type Acceptance, accountWrite, changedMeanwhile } from './acceptance.ts';
 import { auditWrite } from './audit.ts';
 import { invitationKey, invitationsPartition, invitationTokenKey, memberKey, userKey } from './keys.ts';
-import { adminCountWrite, MembershipRecord, membershipWrites } from './organizations.ts';
+import { adminCountWrite, MembershipRecord, membershipWrites } from './memberships.ts';
 import type { Table, Write } from './table.ts';
 import { isShutOut, isUnconfirmed, UserRecord, voiding } from './users.ts';
 
 /** Seconds: until when an invitation can be accepted. Compared on every read, because TTL deletes late. */
 const INVITATION_SECONDS = 7 * 24 * 3600;
-
-/** Passwords of one account beside its first: they are part of what every request reads of its user. */
-const MOST_PASSWORDS = 20;
 
 const InvitationRecord = z.object({
   id: z.string(),
@@ -31,13 +28,6 @@ const InvitationRecord = z.object({
   expires_at: z.int(),
 });
 export type InvitationRecord = z.infer<typeof InvitationRecord>;
-
-/** What an invitation is accepted with: the account's item must still be so when it is. */
-export type Acceptance =
-  /** What the caller is signed in with: id of a password of the account; null: an identity provider. */
-  | { readonly password: string | null }
-  /** A new password; `kept`: those of the account's that open any membership, beside the first. */
-  | { readonly chosen: { readonly id: string; readonly hash: string }; readonly kept: readonly string[] };
 
 export type InvitationStore = ReturnType<typeof createInvitationStore>;
 
@@ -187,10 +177,6 @@ function gone(): ServiceError {
   return notFound('invitation');
 }
 
-function changedMeanwhile(): ServiceError {
-  return new ServiceError('conflict', 'The account was changed meanwhile');
-}
-
 /** The invitation goes, and with it whatever else its token could do: once, however many try at once. */
 function endWrites({ org_id, user_id, token_hash }: InvitationRecord, now: number): Write[] {
   return [
@@ -242,50 +228,6 @@ function voidWrites(user: UserRecord, tellsOf: readonly string[], { at }: Attrib
       ),
     ),
   ];
-}
-
-/** What the account has to be when it accepts; a password chosen with the invitation is added to it. */
-function accountWrite(user: UserRecord, acceptance: Acceptance): Write {
-  const Key = userKey(user.id);
-  if ('chosen' in acceptance)
-    return { Update: { Key, ...choosing(user, acceptance) }, otherwise: changedMeanwhile };
-  const { password } = acceptance;
-  return { ConditionCheck: { Key, ...signedInWith(password) }, otherwise: changedMeanwhile };
-}
-
-/** What opens nothing any more makes room. */
-function choosing(user: UserRecord, { chosen, kept }: Extract<Acceptance, { chosen: object }>) {
-  const left = Object.entries(user.passwords ?? {}).filter(([id]) => kept.includes(id));
-  if (left.length >= MOST_PASSWORDS)
-    throw new ServiceError('conflict', 'The account has as many passwords as it may: accept signed in');
-  const { id, hash } = chosen;
-  const passwords = { ...Object.fromEntries(left), [id]: { hash, generation: 0 } };
-  return {
-    UpdateExpression: 'SET passwords = :passwords',
-    ConditionExpression: `attribute_exists(pk) AND ${user.passwords ? 'passwords = :before' : 'attribute_not_exists(passwords)'}`,
-    ExpressionAttributeValues: {
-      ':passwords': passwords,
-      ...(user.passwords && { ':before': user.passwords }),
-    },
-  };
-}
-
-/** The account has that password still, and nobody else chose it; or an identity signs it in. */
-function signedInWith(password: string | null) {
-  if (password === null)
-    return {
-      ConditionExpression: 'attribute_exists(#identity)',
-      ExpressionAttributeNames: { '#identity': 'identity' },
-    };
-  if (password === FIRST_PASSWORD)
-    return {
-      ConditionExpression: 'attribute_type(password_hash, :text) AND attribute_not_exists(password_set_by)',
-      ExpressionAttributeValues: { ':text': 'S' },
-    };
-  return {
-    ConditionExpression: 'attribute_exists(passwords.#id)',
-    ExpressionAttributeNames: { '#id': password },
-  };
 }
 
 /** A member again, who was one all the while: role and groups are as they were. */

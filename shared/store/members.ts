@@ -4,7 +4,7 @@ import type { MemberRole } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
 import type { GroupMemberStore } from './group-members.ts';
 import { invitationKey, memberKey, orgKey, userKey, userOrgKey } from './keys.ts';
-import { adminCountWrite, MembershipRecord } from './organizations.ts';
+import { adminCountWrite, MembershipRecord } from './memberships.ts';
 import { releaseSessions } from './sessions.ts';
 import type { Table, Write } from './table.ts';
 import { UserRecord } from './users.ts';

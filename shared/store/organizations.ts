@@ -2,10 +2,11 @@ import * as z from 'zod';
 import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp, timestampAfter } from '#domain/clock.ts';
-import { notFound, ServiceError } from '#domain/errors.ts';
-import { MEMBER_ROLES, type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
-import { emailKey, memberKey, orgKey, slugKey, userKey, userOrgKey } from './keys.ts';
+import { emailKey, memberKey, orgKey, slugKey, userKey } from './keys.ts';
+import { adminCountWrite, MembershipRecord, membershipWrites } from './memberships.ts';
 import type { Table, Write } from './table.ts';
 import { UserRecord, userWrites } from './users.ts';
 
@@ -27,16 +28,6 @@ const OrganizationRecord = z.object({
   updated_at: z.string(),
 });
 export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
-
-export const MembershipRecord = z.object({
-  org_id: z.string(),
-  user_id: z.string(),
-  role: z.enum(MEMBER_ROLES),
-  created_at: z.string(),
-  /** Id of the password that opens it: absent the first one of the account; null: none, an identity provider alone. */
-  password: z.string().nullable().optional(),
-});
-export type MembershipRecord = z.infer<typeof MembershipRecord>;
 
 /** Spec silent: deadlines in days from first detection, by severity. */
 const DEFAULT_SETTINGS: OrganizationRecord['settings'] = {
@@ -263,23 +254,6 @@ export function createOrganizationStore(table: Table) {
   };
 }
 
-/** Admins are counted, so that the last one can be neither removed nor demoted. */
-export function adminCountWrite(orgId: string, by: 1 | 0 | -1): Write {
-  return {
-    Update: {
-      Key: orgKey(orgId),
-      UpdateExpression: 'ADD admin_count :by',
-      ConditionExpression:
-        by === -1 ? 'admin_count > :one' : 'attribute_exists(pk) AND attribute_not_exists(deleted_at)',
-      ExpressionAttributeValues: { ':by': by, ...(by === -1 && { ':one': 1 }) },
-    },
-    otherwise: () =>
-      by === -1
-        ? new ServiceError('conflict', 'The last admin of an organization can be neither removed nor demoted')
-        : notFound('organization'),
-  };
-}
-
 /**
  * Counts an organization on the user who makes it. The counter is the cap, however many are made at once; a
  * password that somebody else chose makes none, or that somebody would be an admin of it too.
@@ -299,26 +273,4 @@ function founderWrite({ userId, password, most }: Founder): Write {
         `A user may make at most ${most} organizations, and none before choosing a password of their own`,
       ),
   };
-}
-
-/** @param password id of the password that opens the membership; null: none, an identity provider alone */
-export function membershipWrites(
-  orgId: string,
-  userId: string,
-  role: MemberRole,
-  attribution: Attribution,
-  password: string | null,
-): Write[] {
-  const created_at = timestamp(attribution.at);
-  const opened = password === FIRST_PASSWORD ? {} : { password };
-  return [
-    {
-      Put: {
-        Item: { ...memberKey(orgId, userId), org_id: orgId, user_id: userId, role, created_at, ...opened },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      },
-      otherwise: () => new ServiceError('already_exists', 'The user is a member of the organization'),
-    },
-    { Put: { Item: { ...userOrgKey(userId, orgId), org_id: orgId } } },
-  ];
 }
