@@ -48,7 +48,11 @@ export const OidcIssuers = z
         .optional(),
     }),
   )
-  .max(20);
+  .max(20)
+  .refine(
+    (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
+    'must name an issuer once: its bounds would be those of another entry',
+  );
 export const OidcIssuersAsText = json(OidcIssuers);
 export type OidcIssuer = z.output<typeof OidcIssuers>[number];
 

@@ -29,60 +29,80 @@ const InvitationRecord = z.object({
 });
 export type InvitationRecord = z.infer<typeof InvitationRecord>;
 
+type NewInvitation = Omit<InvitationRecord, 'expires_at' | 'created_at' | 'created_by'>;
+
+const ATTEMPTS = 3;
+
 export type InvitationStore = ReturnType<typeof createInvitationStore>;
 
 /** Invitations of users who are known: nobody becomes a member without having accepted one. */
 export function createInvitationStore(table: Table) {
+  /** One attempt on what the account is now. */
+  async function attempt(
+    invitation: NewInvitation,
+    tellsOf: readonly string[],
+    attribution: Attribution,
+  ): Promise<InvitationRecord> {
+    const { org_id: orgId, user_id: userId } = invitation;
+    const [held, membership] = await table.batchGet([userKey(userId), memberKey(orgId, userId)]);
+    if (!held) throw notFound('user');
+    const user = UserRecord.parse(held);
+    if (membership && !isShutOut(MembershipRecord.parse(membership), user)) throw isMember();
+    const record: InvitationRecord = {
+      ...invitation,
+      created_at: timestamp(attribution.at),
+      created_by: attribution.actor.name,
+      expires_at: Math.ceil(attribution.at / 1000) + INVITATION_SECONDS,
+    };
+    const { token_hash, expires_at } = record;
+    await table.transact([
+      { Put: { Item: { ...invitationKey(orgId, userId), ...record } } },
+      {
+        Put: {
+          Item: { ...invitationTokenKey(token_hash), org_id: orgId, user_id: userId, expires_at },
+          ConditionExpression: 'attribute_not_exists(pk)',
+        },
+      },
+      {
+        ConditionCheck: {
+          Key: memberKey(orgId, userId),
+          ConditionExpression: membership ? 'attribute_exists(pk)' : 'attribute_not_exists(pk)',
+        },
+        otherwise: isMember,
+      },
+      ...voidWrites(user, tellsOf, attribution),
+      auditWrite(orgId, attribution, {
+        action: 'invitation.create',
+        target: { type: 'invitation', id: record.id },
+        changes: {
+          ...(record.email === null ? { user_id: { after: userId } } : { email: { after: record.email } }),
+          role: { after: record.role },
+        },
+      }),
+    ]);
+    return record;
+  }
+
   return {
     /**
      * Invites a user; an earlier invitation of the same organization serves no more. What password
-     * somebody else chose for the user is void with it.
+     * somebody else chose for the user is void with it. Where the account is changed at that moment, by
+     * another invitation say, it is looked at anew.
      * @param tellsOf organizations whose logs tell of a void password, and no word of who invited
-     * @throws ServiceError not_found, already_exists (a member), conflict (changed meanwhile)
+     * @throws ServiceError not_found, already_exists (a member), conflict (changed again and again)
      */
     async create(
-      invitation: Omit<InvitationRecord, 'expires_at' | 'created_at' | 'created_by'>,
+      invitation: NewInvitation,
       tellsOf: readonly string[],
       attribution: Attribution,
     ): Promise<InvitationRecord> {
-      const { org_id: orgId, user_id: userId } = invitation;
-      const [held, membership] = await table.batchGet([userKey(userId), memberKey(orgId, userId)]);
-      if (!held) throw notFound('user');
-      const user = UserRecord.parse(held);
-      if (membership && !isShutOut(MembershipRecord.parse(membership), user)) throw isMember();
-      const record: InvitationRecord = {
-        ...invitation,
-        created_at: timestamp(attribution.at),
-        created_by: attribution.actor.name,
-        expires_at: Math.ceil(attribution.at / 1000) + INVITATION_SECONDS,
-      };
-      const { token_hash, expires_at } = record;
-      await table.transact([
-        { Put: { Item: { ...invitationKey(orgId, userId), ...record } } },
-        {
-          Put: {
-            Item: { ...invitationTokenKey(token_hash), org_id: orgId, user_id: userId, expires_at },
-            ConditionExpression: 'attribute_not_exists(pk)',
-          },
-        },
-        {
-          ConditionCheck: {
-            Key: memberKey(orgId, userId),
-            ConditionExpression: membership ? 'attribute_exists(pk)' : 'attribute_not_exists(pk)',
-          },
-          otherwise: isMember,
-        },
-        ...voidWrites(user, tellsOf, attribution),
-        auditWrite(orgId, attribution, {
-          action: 'invitation.create',
-          target: { type: 'invitation', id: record.id },
-          changes: {
-            ...(record.email === null ? { user_id: { after: userId } } : { email: { after: record.email } }),
-            role: { after: record.role },
-          },
-        }),
-      ]);
-      return record;
+      for (let left = ATTEMPTS - 1; ; left -= 1) {
+        try {
+          return await attempt(invitation, tellsOf, attribution);
+        } catch (error) {
+          if (left === 0 || !(error instanceof ServiceError) || error.code !== 'conflict') throw error;
+        }
+      }
     },
 
     /** The invitation that a token is of, where it can still be accepted; two requests. */

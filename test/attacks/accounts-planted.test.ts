@@ -99,6 +99,18 @@ describe('an admin who made the account of somebody else’s e-mail', () => {
     expect(await openedBy(email, PLANTED, [{ orgId: String(own.body.id) }])).toEqual([]);
   });
 
+  attack('accounts', 'got through', 'gets in nowhere where several invite at once', async () => {
+    const { email } = await plant(a, someEmail());
+    const others = [b, await createTestOrganization(), await createTestOrganization()];
+    const answers = await Promise.all(others.map((org) => inviteEmail(org, email)));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(await openedBy(email, PLANTED, [a, ...others])).toEqual([]);
+    for (const answer of answers) await acceptWithPassword(tokenOf(answer), OWN);
+    // Each has a password of its own, be it the same text.
+    expect(await openedBy(email, OWN, others)).toEqual(others.map(({ orgId }) => orgId));
+    expect(await openedBy(email, OWN, [a])).toEqual([]);
+  });
+
   attack('accounts', 'held', 'gets nowhere where two make the account at once', async () => {
     const email = someEmail();
     const [mine, theirs] = await Promise.all([plant(a, email), inviteEmail(b, email)]);

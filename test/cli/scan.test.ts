@@ -139,6 +139,15 @@ describe('npm run scan', () => {
     expect((await command('admin', ['org', 'create', 'acme', 'other@acme.example'])).code).toBe(1);
     expect((await command('admin', ['org', 'create', 'other', 'admin@acme.example'])).code).toBe(1);
     expect((await command('admin', ['org', 'create', 'Not A Slug', 'x@acme.example'])).code).toBe(2);
+    const invited = await command('admin', ['org', 'invite', 'acme', 'admin@example.com']);
+    const token = /token: (\S{43})/.exec(invited.stdout)?.[1];
+    const accepted = await fetch(`${url}/api/auth/invitations/password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token, password: 'ladder copper violin meadow' }),
+    });
+    expect(await accepted.json()).toMatchObject({ accepted: true, role: 'Admin' });
+    expect((await command('admin', ['org', 'invite', 'acme', 'nobody@acme.example'])).code).toBe(1);
   });
 
   it('takes a service that was stopped up again, with its data', async () => {

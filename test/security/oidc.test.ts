@@ -282,6 +282,7 @@ describe('the setting', () => {
     '[{"issuer":"http://id.example.com","audience":"a"}]',
     '[{"issuer":"http://localhost.example.com","audience":"a"}]',
     '[{"issuer":"id.example.com","audience":"a"}]',
+    '[{"issuer":"https://id.example.com","audience":"a"},{"issuer":"https://id.example.com","audience":"b"}]',
     '[{"issuer":"https://id.example.com","audience":"a","organizations":[]}]',
     '[{"issuer":"https://id.example.com","audience":"a","email_domains":[]}]',
     '[{"issuer":"https://id.example.com","audience":"a","email_domains":["Example.com"]}]',
