@@ -15,8 +15,12 @@ const Deployment = z.object({
   alarmEmail: z.email().optional(),
   /** Address of a custom domain in front of the API; by default the API's own. */
   publicUrl: z.url().optional(),
-  /** Identity providers whose tokens are accepted: `-c oidcIssuers='[{"issuer":"https://…","audience":"…"}]'`. */
+  /** Identity providers whose tokens are accepted: `-c oidcIssuers='[{"issuer":"https://…","audience":"…","email_domains":["…"]}]'`. */
   oidcIssuers: z.union([OidcIssuers, OidcIssuersAsText]).default([]),
+  /** Who may make organizations over the API: `operator` is nobody. */
+  orgCreation: z.enum(['anyone', 'admins', 'operator']).default('operator'),
+  /** How many of them one user may make. */
+  orgCreationCap: z.coerce.number().int().min(0).default(10),
   /** X-Ray traces of the functions and the state machine. */
   tracing: z.union([z.boolean(), z.stringbool()]).default(false),
 });

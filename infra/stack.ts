@@ -73,6 +73,8 @@ export class AspmStack extends Stack {
       RUN_STATE_MACHINE_ARN: runs.stateMachine.stateMachineArn,
       REPORT_BUCKET_URL: `https://${reports.bucket.bucketRegionalDomainName}`,
       ASPM_DEFAULT_TIER: deployment.defaultTier,
+      ASPM_ORG_CREATION: deployment.orgCreation,
+      ASPM_ORG_CREATION_CAP: String(deployment.orgCreationCap),
       ASPM_RATE_LIMIT_FACTOR: '1',
       ASPM_OIDC_ISSUERS: JSON.stringify(deployment.oidcIssuers),
       ASPM_ALLOW_LOCAL_REPOSITORIES: '0',

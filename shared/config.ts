@@ -43,21 +43,34 @@ function json<Schema extends z.ZodType>(schema: Schema) {
     .pipe(schema);
 }
 
+/** An address of this very machine, which needs no TLS. */
+export function isOfThisMachine(url: string): boolean {
+  return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(url);
+}
+
 /** Identity providers whose tokens are accepted: https, or http on this very machine. */
 export const OidcIssuers = z
   .array(
     z.object({
       issuer: z
         .url()
-        .refine(
-          (url) => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(url),
-          'must be an https address',
-        ),
+        .refine((url) => url.startsWith('https:') || isOfThisMachine(url), 'must be an https address'),
       /** What a token's `aud` must have: our client id at the provider, or the API's name there. */
       audience: z.string().min(1),
+      /** Ids or slugs of the only organizations that it speaks for; without: for all. */
+      organizations: z.array(z.string().min(1)).min(1).optional(),
+      /** Domains of the only e-mails that it speaks for; without: for all. */
+      email_domains: z
+        .array(z.string().regex(/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/, 'must be a domain in lower case'))
+        .min(1)
+        .optional(),
     }),
   )
-  .max(20);
+  .max(20)
+  .refine(
+    (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
+    'must name an issuer once: its bounds would be those of another entry',
+  );
 export const OidcIssuersAsText = json(OidcIssuers);
 export type OidcIssuer = z.output<typeof OidcIssuers>[number];
 
@@ -91,9 +104,13 @@ const settings = {
   REPORT_BUCKET_URL: z.url(),
   /** Tier of a new organization. */
   ASPM_DEFAULT_TIER: z.enum(['free', 'pro', 'enterprise']).default('free'),
+  /** Who may make organizations: any user, admins of one, or the operator alone. */
+  ASPM_ORG_CREATION: z.enum(['anyone', 'admins', 'operator']).default('operator'),
+  /** How many organizations one user may make. */
+  ASPM_ORG_CREATION_CAP: z.coerce.number().int().min(0).default(10),
   /** Multiplies every rate limit: for benches and load tests. */
   ASPM_RATE_LIMIT_FACTOR: z.coerce.number().positive().default(1),
-  /** JSON array of `{issuer, audience}`: identity providers whose tokens are accepted beside our own. */
+  /** JSON array of `{issuer, audience, organizations?, email_domains?}`: identity providers whose tokens are accepted beside our own. */
   ASPM_OIDC_ISSUERS: OidcIssuersAsText.prefault('[]'),
   /** `file:` URLs and plain paths as clone URLs: the embedded cloud alone sets it. */
   ASPM_ALLOW_LOCAL_REPOSITORIES: flag,

@@ -6,6 +6,7 @@ import { readConfig } from '#shared/config.ts';
 import { createSecretReader } from '#shared/security/secrets.ts';
 import { createTokens } from '#shared/security/tokens.ts';
 import { createCredentialStore } from '#store/credentials.ts';
+import { createInvitationStore } from '#store/invitations.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createSessionStore } from '#store/sessions.ts';
@@ -19,6 +20,7 @@ export const handler = createHandler(auth, authOperations, {
   organizations: createOrganizationStore(table),
   credentials: createCredentialStore(table),
   sessions: createSessionStore(table),
+  invitations: createInvitationStore(table),
   counters: createRateCounterStore(table),
   tokens: createTokens(createSecretReader(config.TOKEN_SECRET_ARN), systemClock),
   clock: systemClock,

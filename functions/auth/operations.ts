@@ -1,11 +1,13 @@
 import type { auth } from '#contract/operations/auth.ts';
+import { isOpenTo } from '#domain/account-passwords.ts';
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { attributionOf } from '#http/attribution.ts';
-import type { Caller } from '#http/caller.ts';
+import { type Caller, passwordOf, type UserCaller } from '#http/caller.ts';
 import type { Implementations } from '#http/chain.ts';
 import { wholeOrPage } from '#http/paging.ts';
 import { changePassword } from './change-password.ts';
+import { invitationOperations } from './invitation-operations.ts';
 import { type AuthDependencies, countLogin, organizationsOf, renewSession, signIn } from './sign-in.ts';
 
 export const authOperations: Implementations<typeof auth.operations, AuthDependencies> = {
@@ -21,20 +23,20 @@ export const authOperations: Implementations<typeof auth.operations, AuthDepende
   async logout(input, dependencies) {
     const { body, caller } = input;
     const { sessions, tokens, clock } = dependencies;
-    const end = async (userId: string, sessionId: string) =>
+    const end = async (user: UserCaller, sessionId: string) =>
       sessions.end(
-        userId,
+        user.id,
         sessionId,
-        await organizationsOf(userId, dependencies),
+        await organizationsOf(user.id, passwordOf(user), dependencies),
         attributionOf(input, clock),
       );
     if (body?.refresh_token !== undefined) {
       const claims = await tokens.verifyRefresh(body.refresh_token);
       if (caller.kind !== 'user' || claims.userId !== caller.id)
         throw new ServiceError('token_invalid', 'The refresh token belongs to another caller');
-      await end(claims.userId, claims.sessionId);
+      await end(caller, claims.sessionId);
     } else if (caller.kind === 'user' && caller.sessionId !== null) {
-      await end(caller.id, caller.sessionId);
+      await end(caller, caller.sessionId);
     } else {
       throw new ServiceError('validation_error', `${credentialOf(caller)} has no session to end`);
     }
@@ -43,7 +45,7 @@ export const authOperations: Implementations<typeof auth.operations, AuthDepende
 
   async changePassword(input, dependencies) {
     await countLogin(input.ip, input.caller.email, input.showRate, dependencies);
-    await changePassword(input.caller.id, input.body, attributionOf(input, dependencies.clock), dependencies);
+    await changePassword(input.caller, input.body, attributionOf(input, dependencies.clock), dependencies);
     return { changed: true };
   },
 
@@ -72,10 +74,15 @@ export const authOperations: Implementations<typeof auth.operations, AuthDepende
     return { ...shared, email: null, created_at, last_login_at: key?.last_used_at ?? null, role: null };
   },
 
-  /** Of a user the earliest joined first, of a key its own. */
+  ...invitationOperations,
+
+  /** Of a user those that are open to this sign-in, the earliest joined first; of a key its own. */
   async listOwnOrganizations({ caller, query }, { organizations }) {
     if (caller.kind === 'user') {
-      const memberships = await organizations.listMemberships(caller.id);
+      const memberships = (await organizations.listMemberships(caller.id)).filter(
+        ({ membership }) =>
+          isOpenTo(membership, passwordOf(caller)) && (caller.reach?.includes(membership.org_id) ?? true),
+      );
       return wholeOrPage(memberships, query).map(({ organization }) => organization);
     }
     const organization = await organizations.getOrganization(caller.orgId);

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { LOGIN_LIMITS, TOKEN_LIFETIMES } from '#contract/limits.ts';
+import { FIRST_PASSWORD, isOpenTo } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
@@ -10,14 +11,18 @@ import { tightest, windowOf } from '#http/rate-windows.ts';
 import { verifyPassword } from '#shared/security/passwords.ts';
 import type { SessionClaims, Tokens } from '#shared/security/tokens.ts';
 import type { CredentialStore } from '#store/credentials.ts';
-import type { OrganizationStore, UserRecord } from '#store/organizations.ts';
+import type { InvitationStore } from '#store/invitations.ts';
+import type { MembershipRecord } from '#store/memberships.ts';
+import type { OrganizationStore } from '#store/organizations.ts';
 import type { RateCounterStore } from '#store/rate-counters.ts';
 import type { SessionStore } from '#store/sessions.ts';
+import { type Password, passwordsOf, type UserRecord } from '#store/users.ts';
 
 export interface AuthDependencies {
   readonly organizations: OrganizationStore;
   readonly credentials: CredentialStore;
   readonly sessions: SessionStore;
+  readonly invitations: InvitationStore;
   readonly counters: RateCounterStore;
   readonly tokens: Tokens;
   readonly clock: Clock;
@@ -34,6 +39,9 @@ export interface TokenPair {
 
 /** A refused sign-in answers no earlier than this: longer than it takes to record one. */
 const REFUSAL_MS = 300;
+
+/** Passwords of one account that are tried where no organization is named: each takes 50 ms. */
+const MOST_TRIED = 5;
 
 interface SignIn {
   readonly email: string;
@@ -54,8 +62,9 @@ export async function signIn(
   const { organizations, sessions, clock } = dependencies;
   const answerAt = clock.now() + REFUSAL_MS;
   const user = await organizations.findUserByEmail(body.email);
-  const fits = await verifyPassword(body.password, user?.password_hash ?? null);
-  const orgIds = user ? await organizationsOf(user.id, dependencies) : [];
+  const memberships = user ? await membershipsOf(user.id, dependencies) : [];
+  const orgIds = memberships.map(({ org_id }) => org_id);
+  const password = await findPassword(body, user, memberships);
   const record = async (known: UserRecord, reason: string) => {
     const attribution = attributionOfUser(known, request, clock);
     await sessions.recordRefusal(orgIds, attribution, {
@@ -64,25 +73,55 @@ export async function signIn(
       reason,
     });
   };
-  if (!user || !fits) {
-    if (user) await record(user, user.password_hash === null ? 'no_password' : 'wrong_password');
+  if (!user || !password) {
+    if (user) await record(user, passwordsOf(user).length === 0 ? 'no_password' : 'wrong_password');
     await setTimeout(Math.max(0, answerAt - clock.now()));
     throw new ServiceError('unauthorized', 'Wrong e-mail or password');
   }
-  if (body.org_id !== undefined && !orgIds.includes(body.org_id)) {
+  const open = memberships.filter((one) => isOpenTo(one, password.id)).map(({ org_id }) => org_id);
+  if (body.org_id !== undefined && !open.includes(body.org_id)) {
     await record(user, 'not_a_member');
     throw new ServiceError('not_found', 'organization not found');
   }
-  return openSession(user, body.org_id ?? orgIds[0] ?? null, orgIds, request, dependencies);
+  return openSession({ user, password, orgId: body.org_id ?? open[0] ?? null }, open, request, dependencies);
 }
 
-/** Organizations that a user is a member of, the earliest joined first: those whose logs tell of the user's sessions. */
-export async function organizationsOf(
+/**
+ * Of the account's passwords the one that was sent. Who names an organization is asked for its password
+ * alone: however many others an account has, that one is tried.
+ */
+async function findPassword(
+  { password, org_id }: SignIn,
+  user: UserRecord | null,
+  memberships: readonly MembershipRecord[],
+): Promise<Password | null> {
+  const all = user ? passwordsOf(user) : [];
+  const named = memberships.find((membership) => membership.org_id === org_id);
+  const tried = named ? all.filter(({ id }) => isOpenTo(named, id)) : all.slice(0, MOST_TRIED);
+  // As much work as for a wrong password.
+  if (tried.length === 0) await verifyPassword(password, null);
+  for (const candidate of tried) if (await verifyPassword(password, candidate.hash)) return candidate;
+  return null;
+}
+
+async function membershipsOf(
   userId: string,
   { organizations }: Pick<AuthDependencies, 'organizations'>,
+): Promise<MembershipRecord[]> {
+  return (await organizations.listMemberships(userId)).map(({ membership }) => membership);
+}
+
+/**
+ * Organizations that are open to a user who is signed in with this password (null: by an identity provider),
+ * the earliest joined first: those whose logs tell of the user's sessions.
+ */
+export async function organizationsOf(
+  userId: string,
+  password: string | null,
+  dependencies: Pick<AuthDependencies, 'organizations'>,
 ): Promise<string[]> {
-  const memberships = await organizations.listMemberships(userId);
-  return memberships.map(({ organization }) => organization.id);
+  const memberships = await membershipsOf(userId, dependencies);
+  return memberships.filter((one) => isOpenTo(one, password)).map(({ org_id }) => org_id);
 }
 
 function attributionOfUser(
@@ -119,8 +158,7 @@ export async function countLogin(
 
 /** Opens a session and answers its token pair. */
 async function openSession(
-  user: UserRecord,
-  orgId: string | null,
+  { user, password, orgId }: { user: UserRecord; password: Password; orgId: string | null },
   orgIds: readonly string[],
   request: { readonly requestId: string; readonly ip: string },
   dependencies: AuthDependencies,
@@ -129,7 +167,7 @@ async function openSession(
   const claims: SessionClaims = { userId: user.id, sessionId: ids.next(), orgId };
   const attribution = attributionOfUser(user, request, clock);
   const expiresAt = attribution.at + TOKEN_LIFETIMES.refreshSeconds * 1000;
-  await sessions.open({ id: claims.sessionId, user, orgId, expiresAt }, orgIds, attribution);
+  await sessions.open({ id: claims.sessionId, user, orgId, expiresAt, password }, orgIds, attribution);
   return tokenPair(await tokens.signAccess(claims), await tokens.signRefresh(claims));
 }
 
@@ -149,7 +187,9 @@ export async function renewSession(
     throw new ServiceError('token_invalid', 'The refresh token was revoked');
   if (
     wantedOrgId !== undefined &&
-    !(await organizationsOf(claims.userId, dependencies)).includes(wantedOrgId)
+    !(await organizationsOf(claims.userId, held.password ?? FIRST_PASSWORD, dependencies)).includes(
+      wantedOrgId,
+    )
   )
     throw new ServiceError('not_found', 'organization not found');
   return tokenPair(await tokens.signAccess({ ...claims, orgId }), refreshToken);

@@ -10,13 +10,13 @@ import type { Homes } from './homes.ts';
 import {
   type Identity,
   identifyApiKey,
-  identifyExternal,
   identifyUser,
   isRefused,
   orgOfPath,
   readCredential,
   readToken,
 } from './identify.ts';
+import { identifyExternal } from './identify-external.ts';
 
 export interface AuthorizerDependencies {
   readonly credentials: CredentialStore;
@@ -44,7 +44,7 @@ interface Outcome {
 
 /**
  * Identifies the caller and counts the request: two store requests for a known caller, one for an
- * unknown. The first request of an identity provider's user takes up to two more.
+ * unknown. The first request of an identity provider's user takes up to two more, the very first one five.
  */
 export async function authorize(
   request: AuthorizedRequest,
@@ -80,9 +80,10 @@ async function identifyAndCount(
 
   const pathOrgId = orgOfPath(request.path);
   if (oidc.claims(credential.value)) {
-    const email = await readToken(() => oidc.verify(credential.value));
-    if (isRefused(email)) return refused(request, email.refusal, dependencies);
-    const identity = await identifyExternal(email, pathOrgId, credentials, homes);
+    const token = await readToken(() => oidc.verify(credential.value));
+    if (isRefused(token)) return refused(request, token.refusal, dependencies);
+    const asked = { pathOrgId, ip: request.ip, at: clock.now() };
+    const identity = await identifyExternal(token, asked, { credentials, homes });
     return settle(identity, await count(request, identity.caller?.orgId ?? null, dependencies));
   }
 

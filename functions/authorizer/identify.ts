@@ -3,12 +3,11 @@ import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { scopesOfRole } from '#domain/permissions.ts';
 import type { MemberRole } from '#domain/vocabulary.ts';
-import type { Caller } from '#http/caller.ts';
+import type { Caller, UserCaller } from '#http/caller.ts';
 import { logError } from '#shared/log.ts';
 import { apiKeyHandle, looksLikeApiKey, matchesHash } from '#shared/security/api-key.ts';
 import type { SessionClaims } from '#shared/security/tokens.ts';
 import type { CredentialStore, HeldApiKey } from '#store/credentials.ts';
-import type { Homes } from './homes.ts';
 
 /** A credential as it was sent, before anything is known of it. */
 export type Credential = { readonly kind: 'api_key' | 'token'; readonly value: string };
@@ -132,41 +131,15 @@ export async function identifyUser(
     .map((orgId) => held.memberships.find((candidate) => candidate.org_id === orgId))
     .find((candidate) => candidate !== undefined);
   if (!membership && claims.orgId !== null) return { caller: null, refusal: 'token_invalid' };
-  return { caller: userCaller(held.user, membership ?? null, claims.sessionId) };
+  const caller = userCaller(held.user, membership ?? null, claims.sessionId);
+  return { caller: held.password === undefined ? caller : { ...caller, password: held.password } };
 }
 
-/**
- * The user behind a verified e-mail of an identity provider: no session of ours, as a member of the
- * organization of the path, else of the one joined first. One request where `homes` knows the user.
- */
-export async function identifyExternal(
-  email: string,
-  pathOrgId: string | null,
-  store: CredentialStore,
-  homes: Homes,
-): Promise<Identity> {
-  const hint = homes.find(email);
-  const userId = hint?.userId ?? (await store.findUserId(email));
-  if (userId === null) return { caller: null, refusal: 'unauthorized' };
-  const orgId = pathOrgId ?? hint?.orgId ?? null;
-  const held = await (orgId === null ? store.readFirstMember(userId) : store.readMember(userId, orgId));
-  const isTheirs = held?.user.email.toLowerCase() === email.toLowerCase();
-  const homeIsGone = pathOrgId === null && orgId !== null && held?.membership === null;
-  if (!held || !isTheirs || homeIsGone) {
-    if (!hint) return { caller: null, refusal: 'unauthorized' };
-    homes.forget(email);
-    return identifyExternal(email, pathOrgId, store, homes);
-  }
-  const home = pathOrgId === null ? held.membership?.org_id : hint?.orgId;
-  homes.remember(email, { userId, orgId: home ?? null });
-  return { caller: userCaller(held.user, held.membership, null) };
-}
-
-function userCaller(
+export function userCaller(
   user: { readonly id: string; readonly name: string; readonly email: string },
   membership: { readonly org_id: string; readonly role: MemberRole } | null,
   sessionId: string | null,
-): Caller {
+): UserCaller {
   return {
     kind: 'user',
     id: user.id,

@@ -5,6 +5,7 @@ import type { DeletionRequested } from '#events/deletions.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { AuditLogStore } from '#store/audit-log.ts';
 import type { GroupMemberStore } from '#store/group-members.ts';
+import type { InvitationStore } from '#store/invitations.ts';
 import type { MemberStore } from '#store/members.ts';
 import type { OrganizationPurge } from '#store/organization-purge.ts';
 import type { OrganizationStore } from '#store/organizations.ts';
@@ -14,6 +15,7 @@ import type { TeamStore } from '#store/teams.ts';
 export interface OrganizationDependencies {
   readonly organizations: OrganizationStore;
   readonly members: MemberStore;
+  readonly invitations: InvitationStore;
   readonly teams: TeamStore;
   readonly projects: ProjectStore;
   readonly groups: GroupMemberStore;
@@ -24,4 +26,6 @@ export interface OrganizationDependencies {
   readonly ids: Ids;
   /** Tier of a new organization. */
   readonly defaultTier: Tier;
+  /** Who may make organizations, and how many of them one user may. */
+  readonly creation: { readonly by: 'anyone' | 'admins' | 'operator'; readonly most: number };
 }

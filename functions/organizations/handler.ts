@@ -8,6 +8,7 @@ import { createQueue } from '#shared/queue.ts';
 import { createAuditLogStore } from '#store/audit-log.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createGroupMemberStore } from '#store/group-members.ts';
+import { createInvitationStore } from '#store/invitations.ts';
 import { createMemberStore } from '#store/members.ts';
 import { createOrganizationPurge } from '#store/organization-purge.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
@@ -16,7 +17,14 @@ import { createTable } from '#store/table.ts';
 import { createTeamStore } from '#store/teams.ts';
 import { operationsOfOrganizations } from './operations.ts';
 
-const config = readConfig(['TABLE_NAME', 'COUNTER_LANES', 'ASPM_DEFAULT_TIER', 'DELETION_QUEUE_URL']);
+const config = readConfig([
+  'TABLE_NAME',
+  'COUNTER_LANES',
+  'ASPM_DEFAULT_TIER',
+  'ASPM_ORG_CREATION',
+  'ASPM_ORG_CREATION_CAP',
+  'DELETION_QUEUE_URL',
+]);
 const table = createTable(config.TABLE_NAME);
 const groups = createGroupMemberStore(table);
 
@@ -27,6 +35,7 @@ export const handler = createHandler(
   {
     organizations: createOrganizationStore(table),
     members: createMemberStore(table, groups),
+    invitations: createInvitationStore(table),
     teams: createTeamStore(table),
     projects: createProjectStore(table, createCounterStore(table, config.COUNTER_LANES)),
     groups,
@@ -36,6 +45,7 @@ export const handler = createHandler(
     clock: systemClock,
     ids: createIds(systemClock),
     defaultTier: config.ASPM_DEFAULT_TIER,
+    creation: { by: config.ASPM_ORG_CREATION, most: config.ASPM_ORG_CREATION_CAP },
   },
   { elsewhere: operations },
 );

@@ -1,7 +1,8 @@
 import type { organizations } from '#contract/operations/organizations.ts';
-import { notFound } from '#domain/errors.ts';
+import { notFound, ServiceError } from '#domain/errors.ts';
 import { readId, toOpaque } from '#domain/ids.ts';
 import { attributionOf } from '#http/attribution.ts';
+import { passwordOf, type UserCaller } from '#http/caller.ts';
 import type { Implementations } from '#http/chain.ts';
 import { logError } from '#shared/log.ts';
 import { presentAuditEntry } from '#shared/presenters/audit-entry.ts';
@@ -19,12 +20,13 @@ type Operations = Pick<
 >;
 
 export const organizationOperations: Implementations<Operations, OrganizationDependencies> = {
-  async createOrganization(input, { organizations, clock, ids, defaultTier }) {
+  async createOrganization(input, { organizations, clock, ids, defaultTier, creation }) {
     const { caller, body } = input;
+    refuseCreation(caller, creation.by);
     const id = ids.next();
     return organizations.createOrganization(
       { id, name: body.name, slug: body.slug ?? slugOf(body.name, id), tier: defaultTier },
-      { userId: caller.id },
+      { userId: caller.id, password: passwordOf(caller), most: creation.most },
       attributionOf(input, clock),
     );
   },
@@ -88,6 +90,15 @@ export const organizationOperations: Implementations<Operations, OrganizationDep
     return { data: entries.map(presentAuditEntry), pagination };
   },
 };
+
+/** @throws ServiceError insufficient_permissions */
+function refuseCreation(caller: UserCaller, by: OrganizationDependencies['creation']['by']): void {
+  const refused = (why: string) => new ServiceError('insufficient_permissions', why);
+  if (by === 'operator') throw refused('Only the operator of the service makes organizations');
+  if (by === 'admins' && caller.role !== 'Admin') throw refused('Only admins of an organization make others');
+  // It would be open to nobody: the provider does not speak for it.
+  if (caller.reach) throw refused('Your identity provider speaks for other organizations only');
+}
 
 /** Entries keep UUIDs; a filter names one in either family's form. */
 function idOf(text: string): string {

@@ -16,9 +16,12 @@ import { createRecounting } from '#store/recount.ts';
 import { createReevaluationStore } from '#store/reevaluations.ts';
 import { createTable, type Table } from '#store/table.ts';
 import { createScoreStore } from '#store/vulnerability-scores.ts';
+import { createOrganization, inviteAdmin } from './new-organization.ts';
 import { dataDirectory, findRunning } from './service.ts';
 
-const USAGE = `Usage: npm run admin -- org set-tier SLUG-or-ID TIER
+const USAGE = `Usage: npm run admin -- org create SLUG EMAIL
+       npm run admin -- org invite SLUG-or-ID EMAIL
+       npm run admin -- org set-tier SLUG-or-ID TIER
        npm run admin -- counters verify SLUG-or-ID
        npm run admin -- counters rebuild SLUG-or-ID
        npm run admin -- feeds update
@@ -26,6 +29,8 @@ const USAGE = `Usage: npm run admin -- org set-tier SLUG-or-ID TIER
 What the operator of a deployment does, and the API does not. Works on the embedded service that runs
 on the data folder, or on the table of TABLE_NAME with the AWS credentials of the environment.
 
+org create makes an organization with its first admin, a new user, and prints the password once.
+org invite invites a user who is known as an admin, for an organization that none can sign in to any more.
 TIER: ${TIERS.join(', ')}; it counts from the next request on.
 counters verify recounts an organization's findings and compares every counter; exit code 1 where one is
 off. rebuild also mends what is off. Neither should ever find anything.
@@ -37,9 +42,12 @@ const LANES = 32;
 /** `npm run admin`. Answers the exit code. */
 async function main([noun, verb, wanted, text, ...rest]: readonly string[]): Promise<number> {
   if (noun === 'feeds' && verb === 'update' && wanted === undefined) return updateFeeds(await openTable());
+  if (noun === 'org' && verb === 'create' && wanted && text && rest.length === 0)
+    return createOrganization(await openTable(), wanted, text);
   const tier = TIERS.find((candidate) => candidate === text);
   const known =
     (noun === 'org' && verb === 'set-tier' && tier !== undefined) ||
+    (noun === 'org' && verb === 'invite' && text !== undefined) ||
     (noun === 'counters' && (verb === 'verify' || verb === 'rebuild') && text === undefined);
   if (!known || !wanted || rest.length > 0) {
     console.error(USAGE);
@@ -52,6 +60,7 @@ async function main([noun, verb, wanted, text, ...rest]: readonly string[]): Pro
     console.error(`There is no organization ${wanted}`);
     return 1;
   }
+  if (verb === 'invite' && text) return inviteAdmin(table, held, text);
   return tier ? setTier(table, held, tier) : recount(table, held, verb === 'rebuild');
 }
 

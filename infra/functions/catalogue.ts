@@ -58,7 +58,7 @@ export const FUNCTIONS = {
     memory: 1024,
     timeoutSeconds: 10,
     settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR', 'ASPM_OIDC_ISSUERS'],
-    // It puts one kind of item: the audit entry of a key that was refused.
+    // It puts audit entries of keys that were refused, and binds identities to users.
     may: { ...NOTHING, table: [...READ, 'UpdateItem', 'PutItem'], secrets: ['token'] },
   },
   auth: {
@@ -72,7 +72,14 @@ export const FUNCTIONS = {
     // A whole core: making a user hashes a password.
     memory: 1769,
     timeoutSeconds: API_SECONDS,
-    settings: ['TABLE_NAME', 'COUNTER_LANES', 'ASPM_DEFAULT_TIER', 'DELETION_QUEUE_URL'],
+    settings: [
+      'TABLE_NAME',
+      'COUNTER_LANES',
+      'ASPM_DEFAULT_TIER',
+      'ASPM_ORG_CREATION',
+      'ASPM_ORG_CREATION_CAP',
+      'DELETION_QUEUE_URL',
+    ],
     may: { ...NOTHING, table: [...WRITE, 'BatchWriteItem'], send: ['deletions'] },
   },
   'api-keys': { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: WRITE } },

@@ -14,6 +14,7 @@ export interface Endpoints {
 /** What differs here from what the template says. */
 const LOCAL_SETTINGS: Readonly<Record<string, string>> = {
   ASPM_ALLOW_LOCAL_REPOSITORIES: '1',
+  ASPM_ORG_CREATION: 'anyone',
   // Lanes spread a load over partitions; one file has none.
   COUNTER_LANES: '1',
   ASSETS_DIR: `${PROJECT_ROOT}/node_modules/swagger-ui-dist`,

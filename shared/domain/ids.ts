@@ -12,6 +12,7 @@ export const ID_PREFIXES = {
   team: 'team',
   user: 'user',
   organization: 'org',
+  invitation: 'inv',
   run: 'run',
   export: 'exp',
 } as const;

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '#contract/errors.ts';
 import type { Permission } from '#contract/operation.ts';
+import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { MemberRole, PermissionScope } from '#domain/vocabulary.ts';
 
 /** A signed-in user, in the organization that the request is about; null where they are a member of none. */
@@ -9,6 +10,10 @@ export interface UserCaller {
   readonly name: string;
   readonly email: string;
   readonly sessionId: string | null;
+  /** Id of the password that opened the session, where it is not the account's first. */
+  readonly password?: string;
+  /** The organizations that the caller's identity provider speaks for, where these are not all. */
+  readonly reach?: readonly string[];
   readonly orgId: string | null;
   readonly role: MemberRole | null;
   readonly scopes: readonly PermissionScope[];
@@ -20,6 +25,11 @@ export interface ApiKeyCaller {
   readonly name: string;
   readonly orgId: string;
   readonly scopes: readonly PermissionScope[];
+}
+
+/** The password that a user is signed in with; null: none, an identity provider. */
+export function passwordOf({ sessionId, password = FIRST_PASSWORD }: UserCaller): string | null {
+  return sessionId === null ? null : password;
 }
 
 export type Caller = UserCaller | ApiKeyCaller;

@@ -10,7 +10,7 @@ import {
 import * as z from 'zod';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
-import type { OidcIssuer } from '#shared/config.ts';
+import { isOfThisMachine, type OidcIssuer } from '#shared/config.ts';
 import { logError } from '#shared/log.ts';
 
 /** Signatures by a private key alone: with HMAC, whoever knows the public key could sign. */
@@ -44,7 +44,20 @@ interface OidcOptions {
 
 export type OidcVerifier = ReturnType<typeof createOidcVerifier>;
 
-/** Tokens of identity providers beside our own: who they are for is what their verified e-mail says. */
+/** What a verified token says of its bearer, and how far its issuer may speak. */
+export interface VerifiedToken {
+  readonly issuer: string;
+  /** Who it is, for good; the e-mail is believed once, to find the user. */
+  readonly subject: string;
+  /** In lower case. */
+  readonly email: string;
+  /** Ids or slugs of the only organizations that the issuer speaks for; null: all. */
+  readonly organizations: readonly string[] | null;
+  /** Domains of the only e-mails that it speaks for; null: all. */
+  readonly emailDomains: readonly string[] | null;
+}
+
+/** Tokens of identity providers beside our own. */
 export function createOidcVerifier(
   issuers: readonly OidcIssuer[],
   clock: Clock,
@@ -64,13 +77,22 @@ export function createOidcVerifier(
     },
 
     /**
-     * The verified e-mail of a token.
+     * What a token says.
      * @throws ServiceError token_expired, token_invalid, or service_unavailable where the issuer does not answer
      */
-    async verify(token: string): Promise<string> {
-      const provider = providers.get(issuerClaim(token) ?? '');
+    async verify(token: string): Promise<VerifiedToken> {
+      const issuer = issuerClaim(token) ?? '';
+      const provider = providers.get(issuer);
       if (!provider) throw invalid('The token is of no known issuer');
-      return verifiedEmail(await provider.verify(token));
+      const payload = await provider.verify(token);
+      const { organizations = null, email_domains: emailDomains = null } = provider.configured;
+      return {
+        issuer,
+        subject: subjectOf(payload),
+        email: verifiedEmail(payload),
+        organizations,
+        emailDomains,
+      };
     },
   };
 }
@@ -85,19 +107,26 @@ function issuerClaim(token: string): string | null {
   }
 }
 
+/**
+ * Only what could be a user's: letters beyond ASCII may become others in lower case (the Kelvin sign a k), and
+ * with them somebody else's address.
+ */
+const Email = z.email().max(254);
+
 function verifiedEmail({ email, email_verified }: JWTPayload): string {
-  if (email_verified !== true || typeof email !== 'string' || email === '')
-    throw invalid('The token has no verified e-mail');
-  return email;
+  const address = Email.safeParse(email);
+  if (email_verified !== true || !address.success) throw invalid('The token has no verified e-mail');
+  return address.data.toLowerCase();
+}
+
+function subjectOf({ sub }: JWTPayload): string {
+  if (typeof sub !== 'string' || sub === '') throw invalid('The token has no subject');
+  return sub;
 }
 
 /** One issuer: where its keys are, and what they say of a token. */
-function createProvider(
-  { issuer, audience }: OidcIssuer,
-  clock: Clock,
-  timeoutMs: number,
-  cooldownMs: number,
-) {
+function createProvider(configured: OidcIssuer, clock: Clock, timeoutMs: number, cooldownMs: number) {
+  const { issuer, audience } = configured;
   const read = createDocumentReader(issuer, clock, timeoutMs);
   let held: { keys: Promise<RemoteJWKSet>; until: number } | null = null;
 
@@ -119,7 +148,7 @@ function createProvider(
     );
     // Its issuer must be the very one that was asked, or somebody else would answer for it.
     const document = z.object({ issuer: z.literal(issuer), jwks_uri: z.url() }).safeParse(found);
-    const wrong = !document.success || (isSecure(issuer) && !isSecure(document.data.jwks_uri));
+    const wrong = !document.success || !isAsSecure(document.data.jwks_uri, issuer);
     if (wrong) {
       logError('unusable discovery document', document.error ?? new Error('jwks_uri without TLS'), {
         issuer,
@@ -134,6 +163,7 @@ function createProvider(
   }
 
   return {
+    configured,
     async verify(token: string): Promise<JWTPayload> {
       try {
         const { payload } = await jwtVerify(token, await keysOf(), {
@@ -183,8 +213,9 @@ function refusalOf(error: unknown): unknown {
     : error;
 }
 
-function isSecure(url: string): boolean {
-  return url.startsWith('https:');
+/** By TLS; or on this very machine, where the issuer is there too. */
+function isAsSecure(url: string, issuer: string): boolean {
+  return url.startsWith('https:') || (isOfThisMachine(url) && isOfThisMachine(issuer));
 }
 
 function invalid(message: string): ServiceError {

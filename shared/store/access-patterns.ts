@@ -50,6 +50,30 @@ export const ACCESS_PATTERNS = {
     key: 'USER#u / ORG#…, then USER#u / USER and ORG#o / MEMBER#u',
     requests: 2,
   },
+  userIdByIdentity: {
+    question: 'which user an identity of a provider signs in',
+    index: 'table',
+    key: 'IDENTITY#h / IDENTITY',
+    requests: 1,
+  },
+  organizationIdBySlug: {
+    question: 'which organization a slug names',
+    index: 'table',
+    key: 'SLUG#s / SLUG',
+    requests: 1,
+  },
+  invitationByToken: {
+    question: 'the invitation that a token is of',
+    index: 'table',
+    key: 'INVITATION#h / INVITATION, then ORG#o#INVITATIONS / u',
+    requests: 2,
+  },
+  invitationsOfOrganization: {
+    question: 'invitations of an organization',
+    index: 'table',
+    key: 'ORG#o#INVITATIONS / u',
+    requests: 1,
+  },
   apiKeyByHandle: {
     question: 'the API key that 16 characters name',
     index: 'table',

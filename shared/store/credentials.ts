@@ -1,11 +1,14 @@
 import * as z from 'zod';
+import { FIRST_PASSWORD, isOpenTo } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
 import { MEMBER_ROLES, PERMISSIONS } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
+import { createIdentityStore } from './identities.ts';
 import { apiKeyKey, emailKey, keyHandleKey, memberKey, orgKey, sessionKey, userKey } from './keys.ts';
 import type { Item, Table } from './table.ts';
+import { passwordsOf, UserRecord } from './users.ts';
 
 const ApiKeyRecord = z.object({
   id: z.string(),
@@ -33,30 +36,32 @@ const SessionItem = z.object({
   user_id: z.string(),
   org_id: z.string().nullable(),
   generation: z.int().default(0),
+  password: z.string().default(FIRST_PASSWORD),
 });
-const MemberItem = z.object({ org_id: z.string(), role: z.enum(MEMBER_ROLES), created_at: z.string() });
-const UserItem = z.object({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  session_generation: z.int().default(0),
+const MemberItem = z.object({
+  org_id: z.string(),
+  role: z.enum(MEMBER_ROLES),
+  created_at: z.string(),
+  password: z.string().nullable().optional(),
 });
 
-/** Who a verified e-mail stands for, as a member of one organization. */
+/** A user as a member of one organization. */
 export interface Bearer {
-  readonly user: { readonly id: string; readonly email: string; readonly name: string };
+  readonly user: UserRecord;
   readonly membership: z.infer<typeof MemberItem> | null;
 }
 
 export type CredentialStore = ReturnType<typeof createCredentialStore>;
 
-/** What a credential stands for: sessions and API keys, as the authorizer and auth read them. */
+/** What a credential stands for: sessions, API keys and identities, as the authorizer and auth read them. */
 export function createCredentialStore(table: Table) {
   return {
+    ...createIdentityStore(table),
+
     /**
-     * Everything that a token's bearer is, in one request: the session, the user, and the
-     * memberships of the organizations asked for. Null where the session has ended, or is from before
-     * a change of the user's password.
+     * Everything that a token's bearer is, in one request: the session, the user, and the memberships of
+     * the organizations asked for, as far as they are open to the password of the session. Null where the
+     * session has ended, or is from before a change of its password.
      */
     async readSession(userId: string, sessionId: string, orgIds: readonly string[]) {
       const [session, user, ...members] = await table.batchGet([
@@ -65,18 +70,19 @@ export function createCredentialStore(table: Table) {
         ...orgIds.map((orgId) => memberKey(orgId, userId)),
       ]);
       if (!session || !user) return null;
-      const { generation, ...openSession } = SessionItem.parse(session);
-      const { session_generation, ...bearer } = UserItem.parse(user);
-      if (generation !== session_generation) return null;
+      const { generation, password, ...openSession } = SessionItem.parse(session);
+      const { id, email, name, ...account } = UserRecord.parse(user);
+      const opened = passwordsOf({ id, email, name, ...account }).find((held) => held.id === password);
+      if (opened?.generation !== generation) return null;
       return {
         session: openSession,
-        user: bearer,
+        user: { id, email, name },
         memberships: members
           .filter((member) => member !== null)
-          .map((member) => {
-            const { created_at: _, ...membership } = MemberItem.parse(member);
-            return membership;
-          }),
+          .map((member) => MemberItem.parse(member))
+          .filter((member) => isOpenTo(member, password))
+          .map(({ org_id, role }) => ({ org_id, role })),
+        ...(password !== FIRST_PASSWORD && { password }),
       };
     },
 
@@ -91,14 +97,19 @@ export function createCredentialStore(table: Table) {
       return bearerOf(await table.batchGet([userKey(userId), memberKey(orgId, userId)]));
     },
 
-    /** A user, and the membership that began first; two requests. */
-    async readFirstMember(userId: string): Promise<Bearer | null> {
+    /**
+     * A user, and the membership that began first; two requests.
+     * @param reach the organizations that count; null: all
+     */
+    async readFirstMember(userId: string, reach: ReadonlySet<string> | null = null): Promise<Bearer | null> {
       const pointers = await table.queryAll({
         KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
         ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'ORG#' },
         ConsistentRead: true,
       });
-      const orgIds = pointers.map((pointer) => z.object({ org_id: z.string() }).parse(pointer).org_id);
+      const orgIds = pointers
+        .map((pointer) => z.object({ org_id: z.string() }).parse(pointer).org_id)
+        .filter((orgId) => reach === null || reach.has(orgId));
       return bearerOf(
         await table.batchGet([userKey(userId), ...orgIds.map((orgId) => memberKey(orgId, userId))]),
       );
@@ -234,10 +245,9 @@ export function createCredentialStore(table: Table) {
 /** A user's item, and those of memberships: the one that began first counts. */
 function bearerOf([user, ...members]: readonly (Item | null)[]): Bearer | null {
   if (!user) return null;
-  const { session_generation: _, ...bearer } = UserItem.parse(user);
   const [membership = null] = members
     .filter((member) => member !== null)
     .map((member) => MemberItem.parse(member))
     .sort((a, b) => a.created_at.localeCompare(b.created_at));
-  return { user: bearer, membership };
+  return { user: UserRecord.parse(user), membership };
 }

@@ -23,6 +23,10 @@ export const userOrgKey = (userId: string, orgId: string): Key => ({
   pk: `USER#${userId}`,
   sk: `ORG#${orgId}`,
 });
+/** The user whom an identity of a provider signs in. @param hash of issuer and subject */
+export const identityKey = (hash: string): Key => ({ pk: `IDENTITY#${hash}`, sk: 'IDENTITY' });
+/** Which invitation a token is of. @param hash of the token */
+export const invitationTokenKey = (hash: string): Key => ({ pk: `INVITATION#${hash}`, sk: 'INVITATION' });
 export const slugKey = (slug: string): Key => ({ pk: `SLUG#${slug}`, sk: 'SLUG' });
 /** `handle`: the 16 characters of an API key that name it. */
 export const keyHandleKey = (handle: string): Key => ({ pk: `KEY#${handle}`, sk: 'KEY' });
@@ -31,6 +35,12 @@ export const rateKey = (pool: string, hour: number): Key => ({ pk: `RATE#${pool}
 
 export const orgKey = (orgId: string): Key => ({ pk: org(orgId), sk: 'ORG' });
 export const memberKey = (orgId: string, userId: string): Key => ({ pk: org(orgId), sk: `MEMBER#${userId}` });
+/** What a user was asked to join: one invitation at a time. */
+export const invitationKey = (orgId: string, userId: string): Key => ({
+  pk: invitationsPartition(orgId),
+  sk: userId,
+});
+export const invitationsPartition = (orgId: string): string => `${org(orgId)}#INVITATIONS`;
 export const apiKeyKey = (orgId: string, keyId: string): Key => ({ pk: org(orgId), sk: `APIKEY#${keyId}` });
 export const teamKey = (orgId: string, teamId: string): Key => ({ pk: org(orgId), sk: `TEAM#${teamId}` });
 export const auditKey = (orgId: string, entryId: string): Key => ({ pk: auditPartition(orgId), sk: entryId });

@@ -1,12 +1,13 @@
 import type { Attribution } from '#domain/actor.ts';
-import { notFound, ServiceError } from '#domain/errors.ts';
+import { ServiceError } from '#domain/errors.ts';
 import type { MemberRole } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
 import type { GroupMemberStore } from './group-members.ts';
-import { memberKey, orgKey, userKey, userOrgKey } from './keys.ts';
-import { adminCountWrite, MembershipRecord, membershipWrites, UserRecord } from './organizations.ts';
+import { invitationKey, memberKey, orgKey, userKey, userOrgKey } from './keys.ts';
+import { adminCountWrite, MembershipRecord } from './memberships.ts';
 import { releaseSessions } from './sessions.ts';
 import type { Table, Write } from './table.ts';
+import { UserRecord } from './users.ts';
 
 /** A membership with the user behind it. */
 export interface Member {
@@ -41,26 +42,6 @@ export function createMemberStore(table: Table, groups: GroupMemberStore) {
         const user = users[index];
         return user ? [{ membership, user: UserRecord.parse(user) }] : [];
       });
-    },
-
-    /** Adds a user who exists. @throws ServiceError not_found, already_exists */
-    async add(orgId: string, userId: string, role: MemberRole, attribution: Attribution): Promise<Member> {
-      await table.transact([
-        {
-          ConditionCheck: { Key: userKey(userId), ConditionExpression: 'attribute_exists(pk)' },
-          otherwise: () => notFound('user'),
-        },
-        ...membershipWrites(orgId, userId, role, attribution),
-        ...(role === 'Admin' ? [adminCountWrite(orgId, 1)] : []),
-        auditWrite(orgId, attribution, {
-          action: 'member.add',
-          target: { type: 'user', id: userId },
-          changes: { role: { after: role } },
-        }),
-      ]);
-      const added = await get(orgId, userId);
-      if (!added) throw notFound('user');
-      return added;
     },
 
     /** @throws ServiceError conflict (the last admin, or changed by someone else meanwhile) */
@@ -112,6 +93,8 @@ export function createMemberStore(table: Table, groups: GroupMemberStore) {
           otherwise: changedMeanwhile,
         },
         { Delete: { Key: userOrgKey(user.id, orgId) } },
+        // Nothing of theirs can be accepted afterwards.
+        { Delete: { Key: invitationKey(orgId, user.id) } },
         ...(membership.role === 'Admin' ? [adminCountWrite(orgId, -1)] : []),
         auditWrite(orgId, attribution, {
           action: 'member.remove',

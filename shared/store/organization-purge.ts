@@ -14,6 +14,8 @@ import {
   deletionKey,
   findingsPartition,
   groupMembersPartition,
+  invitationsPartition,
+  invitationTokenKey,
   judgedOrganizationKey,
   keyHandleKey,
   memberGroupsPartition,
@@ -115,6 +117,15 @@ export function createOrganizationPurge(table: Table) {
             { pk: own, prefix: 'APIKEY#' },
             async (item) => {
               await table.deleteAll([keyHandleKey(z.string().parse(item.handle))]);
+              return [];
+            },
+            keepGoing,
+          ),
+        () =>
+          eachWithParts(
+            { pk: invitationsPartition(orgId), prefix: '' },
+            async (item) => {
+              await table.deleteAll([invitationTokenKey(z.string().parse(item.token_hash))]);
               return [];
             },
             keepGoing,

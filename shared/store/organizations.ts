@@ -1,11 +1,14 @@
 import * as z from 'zod';
+import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp, timestampAfter } from '#domain/clock.ts';
-import { notFound, ServiceError } from '#domain/errors.ts';
-import { MEMBER_ROLES, type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
+import { ServiceError } from '#domain/errors.ts';
+import { type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
 import { auditWrite } from './audit.ts';
-import { emailKey, memberKey, orgKey, slugKey, userKey, userOrgKey } from './keys.ts';
+import { emailKey, memberKey, orgKey, slugKey, userKey } from './keys.ts';
+import { adminCountWrite, MembershipRecord, membershipWrites } from './memberships.ts';
 import type { Table, Write } from './table.ts';
+import { UserRecord, userWrites } from './users.ts';
 
 const days = z.int().nullable();
 /** Days from first detection to the due date, by severity; null: none. */
@@ -26,33 +29,21 @@ const OrganizationRecord = z.object({
 });
 export type OrganizationRecord = z.infer<typeof OrganizationRecord>;
 
-export const MembershipRecord = z.object({
-  org_id: z.string(),
-  user_id: z.string(),
-  role: z.enum(MEMBER_ROLES),
-  created_at: z.string(),
-});
-export type MembershipRecord = z.infer<typeof MembershipRecord>;
-
-export const UserRecord = z.object({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  /** PHC string of argon2id; null where the identity provider signs the user in. */
-  password_hash: z.string().nullable(),
-  created_at: z.string(),
-  last_login_at: z.string().nullable(),
-  /** Counts changes of the password; absent before the first. A session of another generation is over. */
-  session_generation: z.int().optional(),
-});
-export type UserRecord = z.infer<typeof UserRecord>;
-
 /** Spec silent: deadlines in days from first detection, by severity. */
 const DEFAULT_SETTINGS: OrganizationRecord['settings'] = {
   sla_days: { critical: 7, high: 30, medium: 90, low: 180, info: null },
   scan_schedule: null,
   auto_resolve: true,
 };
+
+/** A user who makes an organization. */
+interface Founder {
+  readonly userId: string;
+  /** Id of the password that they are signed in with; null: by an identity provider. */
+  readonly password: string | null;
+  /** How many organizations one user may make. */
+  readonly most: number;
+}
 
 export type OrganizationStore = ReturnType<typeof createOrganizationStore>;
 
@@ -115,7 +106,9 @@ export function createOrganizationStore(table: Table) {
     ): Promise<void> {
       const writes = userWrites(user);
       if (membership) {
-        writes.push(...membershipWrites(membership.orgId, user.id, membership.role, attribution));
+        writes.push(
+          ...membershipWrites(membership.orgId, user.id, membership.role, attribution, FIRST_PASSWORD),
+        );
         if (membership.role === 'Admin') writes.push(adminCountWrite(membership.orgId, 1));
         writes.push(
           auditWrite(membership.orgId, attribution, {
@@ -132,10 +125,13 @@ export function createOrganizationStore(table: Table) {
       await table.transact(writes);
     },
 
-    /** An organization with its first admin, who may be new too. @throws ServiceError already_exists */
+    /**
+     * An organization with its first admin, who may be new too.
+     * @throws ServiceError already_exists, or conflict where the user has made as many as they may
+     */
     async createOrganization(
       organization: { id: string; name: string; slug: string; tier: Tier },
-      admin: { userId: string } | { newUser: UserRecord },
+      admin: Founder | { newUser: UserRecord },
       attribution: Attribution,
     ): Promise<OrganizationRecord> {
       const now = timestamp(attribution.at);
@@ -161,8 +157,14 @@ export function createOrganizationStore(table: Table) {
           otherwise: () =>
             new ServiceError('already_exists', `An organization with the slug ${record.slug} exists`),
         },
-        ...('newUser' in admin ? userWrites(admin.newUser) : []),
-        ...membershipWrites(record.id, userId, 'Admin', attribution),
+        ...('newUser' in admin ? userWrites(admin.newUser) : [founderWrite(admin)]),
+        ...membershipWrites(
+          record.id,
+          userId,
+          'Admin',
+          attribution,
+          'newUser' in admin ? FIRST_PASSWORD : admin.password,
+        ),
         auditWrite(record.id, attribution, {
           action: 'organization.create',
           target: { type: 'organization', id: record.id },
@@ -252,53 +254,23 @@ export function createOrganizationStore(table: Table) {
   };
 }
 
-function userWrites(user: UserRecord): Write[] {
-  return [
-    {
-      Put: {
-        Item: { ...emailKey(user.email), user_id: user.id },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      },
-      otherwise: () => new ServiceError('already_exists', 'A user with this e-mail exists'),
-    },
-    { Put: { Item: { ...userKey(user.id), ...user }, ConditionExpression: 'attribute_not_exists(pk)' } },
-  ];
-}
-
-/** Admins are counted, so that the last one can be neither removed nor demoted. */
-export function adminCountWrite(orgId: string, by: 1 | -1): Write {
+/**
+ * Counts an organization on the user who makes it. The counter is the cap, however many are made at once; a
+ * password that somebody else chose makes none, or that somebody would be an admin of it too.
+ */
+function founderWrite({ userId, password, most }: Founder): Write {
+  const own = password === FIRST_PASSWORD ? ' AND attribute_not_exists(password_set_by)' : '';
   return {
     Update: {
-      Key: orgKey(orgId),
-      UpdateExpression: 'ADD admin_count :by',
-      ConditionExpression: by === 1 ? 'attribute_exists(pk)' : 'admin_count > :one',
-      ExpressionAttributeValues: { ':by': by, ...(by === -1 && { ':one': 1 }) },
+      Key: userKey(userId),
+      UpdateExpression: 'ADD organizations_made :one',
+      ConditionExpression: `attribute_exists(pk) AND (attribute_not_exists(organizations_made) OR organizations_made < :most)${own}`,
+      ExpressionAttributeValues: { ':one': 1, ':most': most },
     },
     otherwise: () =>
-      by === 1
-        ? notFound('organization')
-        : new ServiceError(
-            'conflict',
-            'The last admin of an organization can be neither removed nor demoted',
-          ),
+      new ServiceError(
+        'conflict',
+        `A user may make at most ${most} organizations, and none before choosing a password of their own`,
+      ),
   };
-}
-
-export function membershipWrites(
-  orgId: string,
-  userId: string,
-  role: MemberRole,
-  attribution: Attribution,
-): Write[] {
-  const created_at = timestamp(attribution.at);
-  return [
-    {
-      Put: {
-        Item: { ...memberKey(orgId, userId), org_id: orgId, user_id: userId, role, created_at },
-        ConditionExpression: 'attribute_not_exists(pk)',
-      },
-      otherwise: () => new ServiceError('already_exists', 'The user is a member of the organization'),
-    },
-    { Put: { Item: { ...userOrgKey(userId, orgId), org_id: orgId } } },
-  ];
 }

@@ -1,10 +1,11 @@
+import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { type AuditedChange, auditWrite } from './audit.ts';
 import { sessionKey, userKey } from './keys.ts';
-import type { UserRecord } from './organizations.ts';
 import { chunksOf, type Key, type Table, type Write } from './table.ts';
+import { type Password, passwordsOf, stillHas, type UserRecord } from './users.ts';
 
 /** Writes of one transaction, which DynamoDB bounds. */
 const MAX_WRITES = 100;
@@ -22,12 +23,22 @@ export function createSessionStore(table: Table) {
      * @throws ServiceError unauthorized where the user is gone or has another password by now
      */
     async open(
-      session: { id: string; user: UserRecord; orgId: string | null; expiresAt: number },
+      session: {
+        id: string;
+        user: UserRecord;
+        orgId: string | null;
+        expiresAt: number;
+        /** The one that was verified; the first where none is named. */
+        password?: Password;
+      },
       orgIds: readonly string[],
       attribution: Attribution,
     ): Promise<void> {
-      const { id, user, orgId } = session;
+      const { id, user, orgId, password = passwordsOf(user)[0] } = session;
+      const refused = () => new ServiceError('unauthorized', 'Wrong e-mail or password');
+      if (!password) throw refused();
       const now = timestamp(attribution.at);
+      const has = stillHas(password);
       await writeAll(
         [
           {
@@ -36,7 +47,8 @@ export function createSessionStore(table: Table) {
                 ...sessionKey(user.id, id),
                 user_id: user.id,
                 org_id: orgId,
-                generation: user.session_generation ?? 0,
+                generation: password.generation,
+                ...(password.id !== FIRST_PASSWORD && { password: password.id }),
                 created_at: now,
                 expires_at: Math.ceil(session.expiresAt / 1000),
               },
@@ -46,10 +58,10 @@ export function createSessionStore(table: Table) {
             Update: {
               Key: userKey(user.id),
               UpdateExpression: 'SET last_login_at = :now',
-              ConditionExpression: 'password_hash = :verified',
-              ExpressionAttributeValues: { ':now': now, ':verified': user.password_hash },
+              ...has,
+              ExpressionAttributeValues: { ...has.ExpressionAttributeValues, ':now': now },
             },
-            otherwise: () => new ServiceError('unauthorized', 'Wrong e-mail or password'),
+            otherwise: refused,
           },
         ],
         entries(orgIds, attribution, { action: 'session.create', target: { type: 'session', id } }),
@@ -102,29 +114,35 @@ export function createSessionStore(table: Table) {
     },
 
     /**
-     * Sets another password and ends every session of the user. They end with the first transaction,
-     * being of another generation than the user then is, so that neither a crash nor a login at the
+     * Sets another password and ends every session that it opened. They end with the first transaction,
+     * being of another generation than the password then is, so that neither a crash nor a login at the
      * same moment leaves one alive; what follows clears the items away.
      * @throws ServiceError conflict where the password was changed meanwhile
      */
     async changePassword(
       user: UserRecord,
+      current: Password,
       hash: string,
       orgIds: readonly string[],
       attribution: Attribution,
     ): Promise<void> {
-      const generation = (user.session_generation ?? 0) + 1;
+      const generation = current.generation + 1;
+      const has = stillHas(current);
+      const isFirst = current.id === FIRST_PASSWORD;
       await writeAll(
         [
           {
             Update: {
               Key: userKey(user.id),
-              UpdateExpression: 'SET password_hash = :hash, session_generation = :generation',
-              ConditionExpression: 'password_hash = :verified',
+              // Chosen by the user: from now on nobody else's.
+              UpdateExpression: isFirst
+                ? 'SET password_hash = :hash, session_generation = :generation REMOVE password_set_by'
+                : 'SET passwords.#password.#hash = :hash, passwords.#password.generation = :generation',
+              ...has,
               ExpressionAttributeValues: {
+                ...has.ExpressionAttributeValues,
                 ':hash': hash,
                 ':generation': generation,
-                ':verified': user.password_hash,
               },
             },
             otherwise: () => new ServiceError('conflict', 'The password was changed meanwhile'),
@@ -135,7 +153,9 @@ export function createSessionStore(table: Table) {
           target: { type: 'user', id: user.id },
         }),
       );
-      const ended = (await listSessions(user.id)).filter((session) => session.generation < generation);
+      const ended = (await listSessions(user.id)).filter(
+        (session) => session.password === current.id && session.generation < generation,
+      );
       await writeAll(
         [],
         ended.map(({ key }) => ({ Delete: { Key: key } })),
@@ -143,7 +163,7 @@ export function createSessionStore(table: Table) {
     },
   };
 
-  async function listSessions(userId: string): Promise<{ key: Key; generation: number }[]> {
+  async function listSessions(userId: string): Promise<{ key: Key; generation: number; password: string }[]> {
     const items = await table.queryAll({
       KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',
       ExpressionAttributeValues: { ':user': userKey(userId).pk, ':prefix': 'SESSION#' },
@@ -152,6 +172,7 @@ export function createSessionStore(table: Table) {
     return items.map((item) => ({
       key: { pk: String(item.pk), sk: String(item.sk) },
       generation: Number(item.generation ?? 0),
+      password: String(item.password ?? FIRST_PASSWORD),
     }));
   }
 

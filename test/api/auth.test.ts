@@ -10,6 +10,7 @@ import { request } from '#test/harness/http.ts';
 import {
   connect,
   createTestOrganization,
+  join,
   type TestOrganization,
   testTable,
 } from '#test/harness/organization.ts';
@@ -118,11 +119,6 @@ describe('a session over several organizations', () => {
     });
     return { token: String(answer.body.access_token), outcome: [answer.status, answer.body.error?.code] };
   };
-  const join = (own: TestOrganization, user_id: string) =>
-    own.client.call(organizations.operations.addMember, {
-      params: { org_id: own.orgId },
-      query: { user_id, role: 'Viewer' },
-    });
   const leave = (own: TestOrganization, member_user_id: string) =>
     own.client.call(organizations.operations.removeMember, {
       params: { org_id: own.orgId, member_user_id },
@@ -135,7 +131,7 @@ describe('a session over several organizations', () => {
       await createTestOrganization(),
     ];
     const { userId } = home.admin;
-    for (const own of [x, y]) await join(own, userId);
+    for (const own of [x, y]) await join(own, { userId, client: home.client }, 'Viewer');
     const inX = await connect().call(auth.operations.login, { body: { ...home.admin, org_id: x.orgId } });
     const inY = await refresh(inX.refresh_token, y.orgId);
     expect(await use(inY.token)).toEqual([200, undefined]);
@@ -162,9 +158,15 @@ describe('a session over several organizations', () => {
     const { id } = await x.client.call(organizations.operations.createUser, {
       body: { ...leaver, name: 'Leaver' },
     });
-    const userId = fromOpaque('user', id) ?? '';
-    await join(y, userId);
-    const inX = await connect().call(auth.operations.login, { body: { ...leaver, org_id: x.orgId } });
+    const userId = fromOpaque('user', id ?? '') ?? '';
+    // Nobody gets anywhere else with a password that an admin chose.
+    const given = await connect().call(auth.operations.login, { body: leaver });
+    const own = { email: leaver.email, password: 'marble otter lantern quilt' };
+    await connect(given.access_token).call(auth.operations.changePassword, {
+      body: { current_password: leaver.password, new_password: own.password },
+    });
+    const inX = await connect().call(auth.operations.login, { body: { ...own, org_id: x.orgId } });
+    await join(y, { userId, client: connect(inX.access_token) });
     const sessions = () =>
       testTable().count({
         KeyConditionExpression: 'pk = :user AND begins_with(sk, :prefix)',

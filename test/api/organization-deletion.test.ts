@@ -15,7 +15,7 @@ import { countedTable } from '#test/harness/counted-table.ts';
 import { seedFindings } from '#test/harness/findings.ts';
 import { request } from '#test/harness/http.ts';
 import { importReport } from '#test/harness/importing.ts';
-import { connect, createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import { connect, createTestOrganization, join, type TestOrganization } from '#test/harness/organization.ts';
 import { testAttribution } from '#test/harness/samples.ts';
 import { sarifLog } from '#test/harness/sarif.ts';
 import { addRepository, scanToEnd } from '#test/harness/scanning.ts';
@@ -56,7 +56,7 @@ async function fill(org: TestOrganization): Promise<void> {
   await connect().call(auth.operations.login, {
     body: { email, password: 'a long enough password for a test' },
   });
-  const user_id = fromOpaque('user', user.id) ?? '';
+  const user_id = fromOpaque('user', user.id ?? '') ?? '';
   const team = await org.client.call(operations.createTeam, { params, body: { name: 'Team' } });
   await org.client.call(operations.addTeamMember, {
     params: { ...params, team_id: team.id },
@@ -122,9 +122,11 @@ describe('deleting an organization', () => {
   it('is accepted at once, and leaves nothing behind', async () => {
     const [org, other] = [await createTestOrganization(), await createTestOrganization()];
     await fill(org);
+    await join(org, { userId: other.admin.userId, client: other.client });
+    const third = await createTestOrganization();
     await org.client.call(operations.addMember, {
       params: { org_id: org.orgId },
-      query: { user_id: other.admin.userId },
+      query: { user_id: third.admin.userId },
     });
     const { key } = await org.withKey('admin');
     expect(await reportsOf(org.orgId)).toContain('<Key>');

@@ -23,7 +23,7 @@ async function makeUser(role?: string, of = org) {
   const user = await of.client.call(operations.createUser, {
     body: { email, name: 'Somebody', password: PASSWORD, ...(role && { role }) },
   });
-  return { ...user, uuid: fromOpaque('user', user.id) ?? '' };
+  return { ...user, id: user.id ?? '', uuid: fromOpaque('user', user.id ?? '') ?? '' };
 }
 
 const signIn = async (email: string) =>
@@ -103,21 +103,18 @@ describe('organizations', () => {
 
 describe('members', () => {
   it('are added with the default role, listed, given another role, and removed', async () => {
-    const other = await createTestOrganization();
-    const user = await makeUser(undefined, other);
+    const { admin, client } = await createTestOrganization();
+    const user = { uuid: admin.userId, email: admin.email };
     const add = (role?: string) =>
       org.client.call(operations.addMember, {
         params: inOrg(),
         query: { user_id: user.uuid, ...(role && { role }) },
       });
-    expect(await add()).toMatchObject({
-      user_id: user.uuid,
-      org_id: org.orgId,
-      role: 'member',
-      email: user.email,
-    });
+    const { invitation, ...asked } = await add();
+    expect(asked).toMatchObject({ user_id: user.uuid, org_id: org.orgId, role: 'member', email: null });
+    await client.call(auth.operations.acceptInvitation, { body: { token: invitation?.token ?? '' } });
     await expect(add()).rejects.toMatchObject({ status: 409, code: 'already_exists' });
-    expect(await add('policy_editor')).toMatchObject({ role: 'Policy Editor' });
+    expect(await add('policy_editor')).toMatchObject({ role: 'Policy Editor', email: user.email });
     const members = await org.client.call(operations.listMembers, { params: inOrg() });
     expect(members.map(({ user_id }) => user_id)).toContain(user.uuid);
     expect(
@@ -319,24 +316,34 @@ describe('users', () => {
 
   it('who left can be invited again, and stay who they are', async () => {
     const user = await makeUser();
-    const invite = (of: TestOrganization, body: object = {}) =>
-      request('POST', '/api/organization/users', {
-        key: of.accessToken,
-        body: { email: user.email.toUpperCase(), name: 'Another name', password: 'short', ...body },
-      });
+    const client = connect((await signIn(user.email)).access_token);
+    const own = 'marble otter lantern quilt';
+    await client.call(auth.operations.changePassword, {
+      body: { current_password: PASSWORD, new_password: own },
+    });
     await org.client.call(operations.removeMember, { params: { ...inOrg(), member_user_id: user.uuid } });
-    const back = await invite(org, { role: 'editor' });
-    expect([back.status, back.body]).toMatchObject([
-      201,
-      { id: user.id, email: user.email, name: 'Somebody', role: 'Editor' },
-    ]);
-    // The password of the body is nobody's.
-    const me = await connect((await signIn(user.email)).access_token).call(auth.operations.getCurrentUser);
-    expect(me).toMatchObject({ id: user.uuid, role: 'Editor', org_id: org.orgId });
-    const again = await invite(org);
-    expect([again.status, again.body.error?.code]).toEqual([409, 'already_exists']);
-    const elsewhere = await invite(await createTestOrganization());
-    expect([elsewhere.status, elsewhere.body.role]).toEqual([201, 'member']);
+    const back = await org.client.call(operations.createUser, {
+      body: { email: user.email.toUpperCase(), name: 'Another name', password: 'short', role: 'editor' },
+    });
+    expect(back).toMatchObject({ id: null, email: user.email, name: 'Another name', role: 'Editor' });
+    const { access_token } = await connect().call(auth.operations.login, {
+      body: { email: user.email, password: own },
+    });
+    const again = connect(access_token);
+    expect(await again.call(auth.operations.getCurrentUser)).toMatchObject({ org_id: null, role: null });
+    const accepted = await again.call(auth.operations.acceptInvitation, {
+      body: { token: back.invitation?.token ?? '' },
+    });
+    expect(accepted).toEqual({
+      accepted: true,
+      org_id: toOpaque('organization', org.orgId),
+      role: 'Editor',
+    });
+    const { data } = await org.client.call(operations.listUsers, { query: { per_page: 100 } });
+    expect(data.find(({ id }) => id === user.id)).toMatchObject({ name: 'Somebody', role: 'Editor' });
+    await expect(
+      org.client.call(operations.createUser, { body: { email: user.email, name: 'x' } }),
+    ).rejects.toMatchObject({ status: 409, code: 'already_exists' });
     const log = await org.client.call(operations.listAuditLog, {
       query: { target_id: user.id, action: 'member.add' },
     });
@@ -347,19 +354,21 @@ describe('users', () => {
     const gone = await createTestOrganization();
     const user = await makeUser(undefined, gone);
     await gone.client.call(operations.deleteOrganization, { params: { org_id: gone.orgId } });
-    const invited = await org.client.call(operations.createUser, {
+    const { invitation } = await org.client.call(operations.createUser, {
       body: { email: user.email, name: 'Somebody', role: 'Viewer' },
     });
-    expect(invited).toMatchObject({ id: user.id, role: 'Viewer' });
-    await expect
-      .poll(async () => {
-        const { body } = await request('POST', '/api/auth/login', {
-          body: { email: user.email, password: PASSWORD },
-        });
-        const me = await request('GET', '/api/auth/me', { key: String(body.access_token) });
-        return me.body.org_id;
-      })
-      .toBe(org.orgId);
+    const password = 'marble otter lantern quilt';
+    await connect().call(auth.operations.acceptInvitationWithPassword, {
+      body: { token: invitation?.token ?? '', password },
+    });
+    const { access_token } = await connect().call(auth.operations.login, {
+      body: { email: user.email, password },
+    });
+    expect(await connect(access_token).call(auth.operations.getCurrentUser)).toMatchObject({
+      id: user.uuid,
+      org_id: org.orgId,
+      role: 'Viewer',
+    });
   });
 
   it('get no password that anybody would guess', async () => {

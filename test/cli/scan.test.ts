@@ -124,6 +124,32 @@ describe('npm run scan', () => {
     expect((await command('admin', ['org', 'set-tier', 'default', 'gold'])).code).toBe(2);
   });
 
+  it('goes with the operator’s command: an organization with its first admin', async () => {
+    const made = await command('admin', ['org', 'create', 'acme', 'Admin@acme.example']);
+    expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('admin@acme.example')]);
+    const password = /password (\S{24})/.exec(made.stdout)?.[1];
+    const { url } = JSON.parse(await readFile(join(folder, 'data/service.json'), 'utf8')) as { url: string };
+    const login = await fetch(`${url}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'admin@acme.example', password }),
+    });
+    expect(login.status).toBe(200);
+    // Neither slug nor e-mail is there twice.
+    expect((await command('admin', ['org', 'create', 'acme', 'other@acme.example'])).code).toBe(1);
+    expect((await command('admin', ['org', 'create', 'other', 'admin@acme.example'])).code).toBe(1);
+    expect((await command('admin', ['org', 'create', 'Not A Slug', 'x@acme.example'])).code).toBe(2);
+    const invited = await command('admin', ['org', 'invite', 'acme', 'admin@example.com']);
+    const token = /token: (\S{43})/.exec(invited.stdout)?.[1];
+    const accepted = await fetch(`${url}/api/auth/invitations/password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token, password: 'ladder copper violin meadow' }),
+    });
+    expect(await accepted.json()).toMatchObject({ accepted: true, role: 'Admin' });
+    expect((await command('admin', ['org', 'invite', 'acme', 'nobody@acme.example'])).code).toBe(1);
+  });
+
   it('takes a service that was stopped up again, with its data', async () => {
     expect((await command('stop', [])).stdout).toContain('Stopped');
     const { code, stdout, stderr } = await command('scan', [

@@ -36,6 +36,7 @@ const COSTS: Record<string, number> = {
   listTeamMembers: 3,
   listProjectMembers: 3,
   listUsers: 2,
+  listInvitations: 1,
   listAuditLog: 2,
   listApiKeys: 2,
   listIntegrations: 1,

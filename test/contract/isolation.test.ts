@@ -41,6 +41,10 @@ beforeAll(async () => {
     body: { name: 'P', kind: 'triage', rego: REGO },
   });
   const { keyId } = await victim.withKey('admin');
+  const { invitation } = await victim.client.call(organizations.operations.addMember, {
+    params,
+    query: { user_id: intruder.admin.userId },
+  });
   const made = await victim.client.call(exports_.operations.exportFindings, { body: { format: 'csv' } });
   Object.assign(ids, {
     team_id: team.id,
@@ -55,6 +59,7 @@ beforeAll(async () => {
     key_id: keyId,
     export_id: made.id,
     member_user_id: victim.admin.userId,
+    invitation_id: invitation?.id,
   });
   const ownProject = await intruder.client.call(projects.operations.createProject, { body: { name: 'P' } });
   own = {

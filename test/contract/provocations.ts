@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 import type { ErrorCode } from '#contract/errors.ts';
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { createTokens } from '#shared/security/tokens.ts';
-import { capacityKey, scanKey, scanLockKey } from '#store/keys.ts';
+import { capacityKey, scanKey, scanLockKey, userKey } from '#store/keys.ts';
 import { createPolicyStore } from '#store/policies.ts';
 import { createPolicyCodeStore } from '#store/policy-code.ts';
 import { seedFindings } from '#test/harness/findings.ts';
@@ -192,6 +192,9 @@ export const VALID: Readonly<Record<string, (org: TestOrganization) => unknown>>
   login: () => ({ email: 'nobody@example.com', password: 'x' }),
   refresh: async (org) => ({ refresh_token: (await login(org, {})).body.refresh_token }),
   changePassword: ({ admin }) => ({ current_password: admin.password, new_password: name() }),
+  acceptInvitation: () => ({ token: name() }),
+  acceptInvitationWithPassword: () => ({ token: name(), password: name() }),
+  declineInvitation: () => ({ token: name() }),
   createOrganization: () => ({ name: name() }),
   createTeam: () => ({ name: name() }),
   addTeamMember: () => ({ user_id: randomUUID() }),
@@ -257,6 +260,15 @@ export const SPECIFIC: Readonly<Record<string, Partial<Record<ErrorCode, Provoca
   },
   createOrganization: {
     already_exists: (org) => twice(() => post(org, '/api/orgs/', { name: 'x', slug: `taken-${org.orgId}` })),
+    conflict: async () => {
+      const other = await createTestOrganization();
+      await testTable().update({
+        Key: userKey(other.admin.userId),
+        UpdateExpression: 'SET organizations_made = :many',
+        ExpressionAttributeValues: { ':many': 1_000_000 },
+      });
+      return post(other, '/api/orgs/', { name: 'one too many' });
+    },
   },
   addMember: {
     already_exists: (org) =>

@@ -1,9 +1,9 @@
 import { fromOpaque, toOpaque } from '#domain/ids.ts';
-import { assetCountersKey, policyKey } from '#store/keys.ts';
+import { assetCountersKey, policyKey, userKey } from '#store/keys.ts';
 import { type RawAnswer, request } from '#test/harness/http.ts';
-import { type TestOrganization, testTable } from '#test/harness/organization.ts';
+import { createTestOrganization, type TestOrganization, testTable } from '#test/harness/organization.ts';
 import type { SecondDoor } from '#test/harness/second-door.ts';
-import { id, newPolicy, newRepository, send } from './provocations.ts';
+import { id, name, newPolicy, newRepository, send } from './provocations.ts';
 import type { Stage } from './stage.ts';
 
 type Outrun = (org: TestOrganization, door: SecondDoor) => Promise<RawAnswer>;
@@ -51,6 +51,22 @@ function policyOutrun(
   };
 }
 
+/** Somebody whom the organization has invited, and the token. */
+async function invited(org: TestOrganization) {
+  const other = await createTestOrganization();
+  const answer = await send(org, 'POST', `/api/orgs/${org.orgId}/members?user_id=${other.admin.userId}`);
+  return { other, token: (answer.body.invitation as { token: string }).token };
+}
+
+/** Changes an account again and again while somebody is asked to join with it. */
+const changeAccount = (userId: string, name: string, value: unknown) => () =>
+  testTable().update({
+    Key: userKey(userId),
+    UpdateExpression: 'SET #name = :value',
+    ExpressionAttributeNames: { '#name': name },
+    ExpressionAttributeValues: { ':value': value },
+  });
+
 /** By operation: its `conflict`, which comes when all its tries were in vain. */
 export const RIVALS: Readonly<Record<string, Outrun>> = {
   async deleteAsset(org, door) {
@@ -62,6 +78,28 @@ export const RIVALS: Readonly<Record<string, Outrun>> = {
         ExpressionAttributeValues: { ':one': 1 },
       });
     return outrun(door, org, asset, ingest, ['DELETE', `/api/assets/${toOpaque('asset', asset)}`]);
+  },
+  async createUser(org, door) {
+    const { userId, email } = (await createTestOrganization()).admin;
+    // Never the password that was read: what is there can't be voided.
+    const rival = async () => {
+      await changeAccount(userId, 'password_set_by', 'another admin')();
+      await changeAccount(userId, 'password_hash', name())();
+    };
+    return outrun(door, org, userId, rival, ['POST', '/api/organization/users', { email, name: 'x' }]);
+  },
+  async acceptInvitation(org, door) {
+    const { other, token } = await invited(org);
+    const { userId } = other.admin;
+    const rival = changeAccount(userId, 'password_set_by', 'another admin');
+    return outrun(door, other, userId, rival, ['POST', '/api/auth/invitations/accept', { token }]);
+  },
+  async acceptInvitationWithPassword(org, door) {
+    const { other, token } = await invited(org);
+    const { userId } = other.admin;
+    const rival = changeAccount(userId, 'passwords', { id: { hash: 'x', generation: 0 } });
+    const body = { token, password: `${name()} ${name()}` };
+    return outrun(door, other, userId, rival, ['POST', '/api/auth/invitations/password', body]);
   },
   activatePolicy: policyOutrun((policy) => ['POST', `/api/policies/${policy}/activate`]),
   deactivatePolicy: policyOutrun(

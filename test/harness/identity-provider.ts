@@ -24,9 +24,11 @@ export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>
 /** A small OpenID provider on this machine: discovery, keys, and tokens signed by them. */
 export async function startIdentityProvider(audience: string) {
   const asked = { discovery: 0, keys: 0 };
+  /** Where its document says that the keys are, where that is not here. */
+  let keysAt: string | null = null;
   let published: SigningKey[] = [];
-  /** How it answers: well, with another issuer's document, with an error, or not at all. */
-  let mood: 'well' | 'impostor' | 'broken' | 'silent' = 'well';
+  /** How it answers: well, with another issuer's document, with an error, from another address, or not at all. */
+  let mood: 'well' | 'impostor' | 'broken' | 'moved' | 'silent' = 'well';
   const waiting = new Set<ServerResponse>();
 
   const server = createServer((request, response) => {
@@ -34,9 +36,13 @@ export async function startIdentityProvider(audience: string) {
       waiting.add(response);
       return;
     }
-    const isDiscovery = request.url === '/.well-known/openid-configuration';
+    const isDiscovery = request.url?.startsWith('/.well-known/openid-configuration') ?? false;
     if (isDiscovery) asked.discovery += 1;
     else asked.keys += 1;
+    if (mood === 'moved' && !request.url?.endsWith('?moved')) {
+      response.writeHead(302, { location: `${issuer}${request.url}?moved` }).end();
+      return;
+    }
     if (mood === 'broken') {
       response.writeHead(503).end('<html>down for maintenance</html>');
       return;
@@ -44,7 +50,7 @@ export async function startIdentityProvider(audience: string) {
     const body = isDiscovery
       ? {
           issuer: mood === 'impostor' ? 'https://elsewhere.example.com' : issuer,
-          jwks_uri: `${issuer}/keys`,
+          jwks_uri: keysAt ?? `${issuer}/keys`,
         }
       : { keys: published.map(({ publicJwk }) => publicJwk) };
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
@@ -73,6 +79,9 @@ export async function startIdentityProvider(audience: string) {
     asked,
     makeKey,
     rotate,
+    keepKeysAt(url: string | null) {
+      keysAt = url;
+    },
     behave(next: typeof mood) {
       mood = next;
     },
@@ -84,7 +93,7 @@ export async function startIdentityProvider(audience: string) {
       return new SignJWT({
         iss: issuer,
         aud: audience,
-        sub: `subject of ${email}`,
+        sub: `subject of ${email.toLowerCase()}`,
         iat: seconds,
         exp: seconds + 300,
         email,

@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { inject } from 'vitest';
 import { apiKeys } from '#contract/operations/api-keys.ts';
 import { auth } from '#contract/operations/auth.ts';
+import { organizations } from '#contract/operations/organizations.ts';
 import { systemClock, timestamp } from '#domain/clock.ts';
 import { createIds } from '#domain/ids.ts';
 import type { PermissionScope, Role, Tier } from '#domain/vocabulary.ts';
@@ -83,6 +84,19 @@ export async function createTestOrganization(options: { tier?: Tier } = {}): Pro
     withRole: async (role) => connect(await signInAs(role)),
     signInAs,
   };
+}
+
+/** Makes a user a member of another organization, as it is done: invited by its admin, accepted by the user. */
+export async function join(
+  org: TestOrganization,
+  member: { readonly userId: string; readonly client: Client },
+  role?: Role,
+): Promise<void> {
+  const { invitation } = await org.client.call(organizations.operations.addMember, {
+    params: { org_id: org.orgId },
+    query: { user_id: member.userId, ...(role && { role }) },
+  });
+  await member.client.call(auth.operations.acceptInvitation, { body: { token: invitation?.token ?? '' } });
 }
 
 /** A client whose answers are checked against the contract's schemas. */

@@ -270,6 +270,16 @@ describe('what a deployment can choose', () => {
     ).toThrow();
   });
 
+  it('leaves the making of organizations to the operator, unless it says otherwise', () => {
+    const settingsOf = (context: Record<string, unknown>) =>
+      Object.values(synthesize(context).template.findResources('AWS::Lambda::Function'))
+        .map(({ Properties }) => Properties.Environment?.Variables ?? {})
+        .filter((variables) => 'ASPM_ORG_CREATION' in variables)
+        .map((variables) => [variables.ASPM_ORG_CREATION, variables.ASPM_ORG_CREATION_CAP]);
+    expect(settingsOf({})).toEqual([['operator', '10']]);
+    expect(settingsOf({ orgCreation: 'admins', orgCreationCap: '3' })).toEqual([['admins', '3']]);
+  });
+
   it('is checked before anything is made', () => {
     expect(() => synthesize({ defaultTier: 'gold' })).toThrow();
     expect(() => synthesize({ alarmEmail: 'nobody' })).toThrow();

@@ -9,6 +9,7 @@ import { createCredentialStore } from '#store/credentials.ts';
 import { memberKey } from '#store/keys.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
+import { plant, someEmail } from '#test/harness/accounts.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
 import { type IdentityProvider, startIdentityProvider } from '#test/harness/identity-provider.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
@@ -121,6 +122,13 @@ describe('a token of an identity provider', () => {
     const { discovery, keys } = provider.asked;
     await Promise.all(Array.from({ length: 20 }, () => ask(token)));
     expect(provider.asked).toEqual({ discovery, keys });
+  });
+
+  it('costs more once: when its identity is bound', async () => {
+    const newcomer = await plant(org, someEmail(), null);
+    const token = await provider.token(newcomer.email, clock.at);
+    expect(await requestsOf(() => ask(token))).toBe(8);
+    expect(await requestsOf(() => ask(token))).toBe(2);
   });
 
   it('is unauthorized where nobody has its e-mail', async () => {
@@ -263,6 +271,8 @@ describe('the setting', () => {
     const one = { issuer: 'https://id.example.com', audience: 'aspm' };
     expect(read(JSON.stringify([one]))).toEqual([one]);
     expect(read('[{"issuer":"http://127.0.0.1:8080","audience":"a"}]')).toHaveLength(1);
+    const bound = { ...one, organizations: ['default'], email_domains: ['corp.example.com'] };
+    expect(read(JSON.stringify([bound]))).toEqual([bound]);
   });
 
   it.each([
@@ -272,6 +282,11 @@ describe('the setting', () => {
     '[{"issuer":"http://id.example.com","audience":"a"}]',
     '[{"issuer":"http://localhost.example.com","audience":"a"}]',
     '[{"issuer":"id.example.com","audience":"a"}]',
+    '[{"issuer":"https://id.example.com","audience":"a"},{"issuer":"https://id.example.com","audience":"b"}]',
+    '[{"issuer":"https://id.example.com","audience":"a","organizations":[]}]',
+    '[{"issuer":"https://id.example.com","audience":"a","email_domains":[]}]',
+    '[{"issuer":"https://id.example.com","audience":"a","email_domains":["Example.com"]}]',
+    '[{"issuer":"https://id.example.com","audience":"a","email_domains":["@example.com"]}]',
   ])('is refused as %s', (value) => {
     expect(() => read(value)).toThrow('ASPM_OIDC_ISSUERS');
   });

@@ -13,6 +13,7 @@ import { createFindingWriteStore } from '#store/finding-writes.ts';
 import { createFindingStore } from '#store/findings.ts';
 import { createImportStore } from '#store/imports.ts';
 import { createIntegrationStore } from '#store/integrations.ts';
+import { createInvitationStore } from '#store/invitations.ts';
 import { createJudgedOrganizationStore } from '#store/judged-organizations.ts';
 import { importingKey, routedCountersKey, routeKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
@@ -54,6 +55,7 @@ const stores = {
   manifests: createManifestStore(table),
   imports: createImportStore(table),
   exports: createExportStore(table),
+  invitations: createInvitationStore(table),
 };
 
 let org: TestOrganization;
@@ -103,6 +105,8 @@ const policyRun = {
   error: null,
   tests: null,
 };
+const identity = { issuer: 'https://id.example.com', subject: randomUUID() };
+const invitation = { id: randomUUID(), email: null, role: 'Viewer' as const, token_hash: randomUUID() };
 const CVE = 'CVE-2020-7471';
 let finding: ReturnType<typeof sampleFinding>;
 let handle = '';
@@ -117,6 +121,13 @@ beforeAll(async () => {
   if (!user) throw new Error('The admin is gone');
   await createSessionStore(table).open(
     { id: ids.session, user, orgId, expiresAt: Date.now() + 60_000 },
+    [],
+    testAttribution(),
+  );
+  await stores.credentials.bindIdentity(user, identity, null, testAttribution());
+  const { admin: invited } = await createTestOrganization();
+  await stores.invitations.create(
+    { ...invitation, org_id: orgId, user_id: invited.userId },
     [],
     testAttribution(),
   );
@@ -225,6 +236,22 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
       user: expect.objectContaining({ email: org.admin.email }),
       membership: expect.objectContaining({ org_id: org.orgId, role: 'Admin' }),
     }),
+  },
+  userIdByIdentity: {
+    ask: () => stores.credentials.findIdentityUser(identity),
+    expected: () => org.admin.userId,
+  },
+  organizationIdBySlug: {
+    ask: () => stores.credentials.findOrganizationId(`test-${org.orgId}`),
+    expected: () => org.orgId,
+  },
+  invitationByToken: {
+    ask: () => stores.invitations.findByToken(invitation.token_hash, Date.now()),
+    expected: () => expect.objectContaining({ id: invitation.id, role: 'Viewer' }),
+  },
+  invitationsOfOrganization: {
+    ask: () => stores.invitations.list(org.orgId, Date.now()),
+    expected: () => [expect.objectContaining({ id: invitation.id })],
   },
   apiKeyByHandle: {
     ask: () => stores.credentials.findApiKey(handle),

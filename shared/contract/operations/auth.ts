@@ -2,12 +2,27 @@ import * as z from 'zod';
 import { PASSWORD_LENGTH } from '#shared/security/password-policy.ts';
 import { declareGroup } from '../operation.ts';
 import { opaqueIdInput, optionalPageQuery, Uuid } from '../schemas/common.ts';
-import { CurrentUser, OrgRead, TokenPair } from '../schemas/records.ts';
+import { AcceptedInvitation, CurrentUser, OrgRead, TokenPair } from '../schemas/records.ts';
 
 // Spec silent: the organization that the session works in (design 2); default the earliest joined.
 const OrganizationChoice = z
   .union([Uuid, opaqueIdInput('organization')], { error: 'must be the id of an organization' })
   .optional();
+
+/** Characters are code points of the normalised text: the policy counts them, not this schema. */
+const NewPassword = z
+  .string()
+  .min(1)
+  .max(1024)
+  .meta({
+    minLength: PASSWORD_LENGTH.minimum,
+    maxLength: PASSWORD_LENGTH.maximum,
+    description: `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum} characters of any kind; none that anybody would guess`,
+    example: 'four unrelated ordinary words',
+  });
+
+/** Whatever is no token of an invitation that is open is `not_found`, alike. */
+const InvitationToken = z.string().trim().min(1).max(200);
 
 export const auth = declareGroup('auth', {
   login: {
@@ -49,25 +64,49 @@ export const auth = declareGroup('auth', {
     family: 'B',
     method: 'POST',
     path: '/api/auth/password',
-    summary: 'Change your password; ends all your sessions, the one that asks included',
+    summary:
+      'Change the password that you are signed in with; ends all sessions that it opened, the one that asks included',
     permission: 'signed-in-user',
     addition: true,
     body: z.object({
       current_password: z.string().min(1).max(1024),
-      // Characters are code points of the normalised text: the policy counts them, not this schema.
-      new_password: z
-        .string()
-        .min(1)
-        .max(1024)
-        .meta({
-          minLength: PASSWORD_LENGTH.minimum,
-          maxLength: PASSWORD_LENGTH.maximum,
-          description: `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum} characters of any kind; none that anybody would guess`,
-          example: 'four unrelated ordinary words',
-        }),
+      new_password: NewPassword,
     }),
     response: { status: 200, schema: z.object({ changed: z.literal(true) }) },
     errors: ['conflict'],
+  },
+  acceptInvitation: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/invitations/accept',
+    summary: 'Accept an invitation as who you are signed in as: the organization opens to the same sign-in',
+    permission: 'signed-in-user',
+    addition: true,
+    body: z.object({ token: InvitationToken }),
+    response: { status: 200, schema: AcceptedInvitation },
+    errors: ['not_found', 'conflict'],
+  },
+  acceptInvitationWithPassword: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/invitations/password',
+    summary: 'Accept an invitation with a new password, which opens that organization alone',
+    permission: 'public',
+    addition: true,
+    body: z.object({ token: InvitationToken, password: NewPassword }),
+    response: { status: 200, schema: AcceptedInvitation },
+    errors: ['not_found', 'conflict'],
+  },
+  declineInvitation: {
+    family: 'B',
+    method: 'POST',
+    path: '/api/auth/invitations/decline',
+    summary: 'Decline an invitation',
+    permission: 'public',
+    addition: true,
+    body: z.object({ token: InvitationToken }),
+    response: { status: 200, schema: z.object({ declined: z.literal(true) }) },
+    errors: ['not_found'],
   },
   getCurrentUser: {
     family: 'A',

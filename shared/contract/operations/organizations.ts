@@ -2,9 +2,21 @@ import * as z from 'zod';
 import { readRole } from '#domain/permissions.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
-import { clearableText, listOf, optionalPageQuery, pageQuery, text, Uuid } from '../schemas/common.ts';
+import {
+  clearableText,
+  deletedOf,
+  listOf,
+  opaqueIdInput,
+  optionalPageQuery,
+  pageQuery,
+  Slug,
+  text,
+  Uuid,
+} from '../schemas/common.ts';
 import {
   AuditEntry,
+  CreatedUser,
+  Invitation,
   Organization,
   OrgMembershipRead,
   OrgRead,
@@ -35,12 +47,6 @@ const RoleInput = z
   })
   .meta({ example: 'Viewer' });
 
-const Slug = z
-  .string()
-  .min(2)
-  .max(63)
-  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'must be lower-case letters, digits and inner hyphens');
-
 /** Five fields; the finer rules of each are checked when the schedule is carried out. */
 const Cron = z
   .string()
@@ -57,11 +63,11 @@ export const organizations = declareGroup('organizations', {
     family: 'A',
     method: 'POST',
     path: '/api/orgs/',
-    summary: 'Create an organization; the caller becomes its admin',
+    summary: 'Create an organization, where users may; the caller becomes its admin',
     permission: 'signed-in-user',
     body: z.object({ name: text(200), slug: Slug.nullish() }),
     response: { status: 200, schema: OrgRead },
-    errors: ['already_exists'],
+    errors: ['already_exists', 'conflict'],
   },
   getOrganization: {
     family: 'A',
@@ -121,7 +127,7 @@ export const organizations = declareGroup('organizations', {
     family: 'A',
     method: 'POST',
     path: '/api/orgs/{org_id}/members',
-    summary: 'Add a user, or change the role of a member',
+    summary: 'Invite a user, or change the role of a member',
     permission: 'admin',
     params: org,
     query: z.object({ user_id: Uuid, role: RoleInput.optional() }),
@@ -296,7 +302,7 @@ export const organizations = declareGroup('organizations', {
     method: 'POST',
     path: '/api/organization/users',
     summary:
-      'Make a user who is a member, or a member of a user who is there; without a password the identity provider signs them in',
+      'Make a user who is a member, or invite one who is known elsewhere; without a password the identity provider signs them in',
     permission: 'admin',
     addition: true,
     body: z.object({
@@ -305,8 +311,30 @@ export const organizations = declareGroup('organizations', {
       password: z.string().min(1).max(1024).nullish(),
       role: RoleInput.optional(),
     }),
-    response: { status: 201, schema: User },
-    errors: ['already_exists'],
+    response: { status: 201, schema: CreatedUser },
+    errors: ['already_exists', 'conflict'],
+  },
+  listInvitations: {
+    family: 'B',
+    method: 'GET',
+    path: '/api/organization/invitations',
+    summary: 'Invitations that can still be accepted, newest first',
+    permission: 'admin',
+    addition: true,
+    query: z.object(pageQuery),
+    response: { status: 200, schema: listOf(Invitation) },
+    errors: [],
+  },
+  revokeInvitation: {
+    family: 'B',
+    method: 'DELETE',
+    path: '/api/organization/invitations/{invitation_id}',
+    summary: 'Take an invitation back',
+    permission: 'admin',
+    addition: true,
+    params: z.object({ invitation_id: opaqueIdInput('invitation') }),
+    response: { status: 200, schema: deletedOf('invitation') },
+    errors: [],
   },
   listAuditLog: {
     family: 'B',

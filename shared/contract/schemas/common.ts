@@ -157,6 +157,13 @@ export function clearableText(maximum: number) {
     .nullish();
 }
 
+/** An organization's name in addresses. */
+export const Slug = z
+  .string()
+  .min(2)
+  .max(63)
+  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'must be lower-case letters, digits and inner hyphens');
+
 /** A branch's name as git takes it (git-check-ref-format): above all no dash at its start, which a program could read as an option. */
 export const BranchName = z
   .string()

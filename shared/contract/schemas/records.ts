@@ -78,14 +78,39 @@ function organization(id: z.ZodType<string>) {
 export const OrgRead = organization(Uuid).meta({ id: 'OrgRead' });
 export const Organization = organization(opaqueId('organization')).meta({ id: 'Organization' });
 
+/** What the person accepts with. The token is shown here alone. */
+const IssuedInvitation = z
+  .object({ id: opaqueId('invitation'), token: z.string(), expires_at: Timestamp })
+  .meta({ id: 'IssuedInvitation' });
+
+export const Invitation = z
+  .object({
+    id: opaqueId('invitation'),
+    /** What the inviter knew: the e-mail, or the user's id. */
+    email: z.string().nullable(),
+    user_id: opaqueId('user').nullable(),
+    role: z.enum(MEMBER_ROLES),
+    created_at: Timestamp,
+    created_by: z.string(),
+    expires_at: Timestamp,
+  })
+  .meta({ id: 'Invitation' });
+
+export const AcceptedInvitation = z
+  .object({ accepted: z.literal(true), org_id: opaqueId('organization'), role: z.enum(MEMBER_ROLES) })
+  .meta({ id: 'AcceptedInvitation' });
+
 export const OrgMembershipRead = z
   .object({
     user_id: Uuid,
     org_id: Uuid,
     role: z.enum(MEMBER_ROLES),
-    email: z.string(),
-    name: z.string(),
+    /** Null until an invitation is accepted. */
+    email: z.string().nullable(),
+    name: z.string().nullable(),
     created_at: Timestamp,
+    /** Of who is invited, and no member yet. */
+    invitation: IssuedInvitation.optional(),
   })
   .meta({ id: 'OrgMembershipRead' });
 
@@ -124,6 +149,11 @@ export const User = z
     last_login_at: Timestamp.nullable(),
   })
   .meta({ id: 'User' });
+
+/** Who is known already is only invited: no id then, and of e-mail and name what the inviter wrote. */
+export const CreatedUser = z
+  .object({ ...User.shape, id: opaqueId('user').nullable(), invitation: IssuedInvitation.nullable() })
+  .meta({ id: 'CreatedUser' });
 
 export const AuditEntry = z
   .object({
