@@ -4,6 +4,10 @@
  * report: no pattern has a repetition that a later part of it could make it take back.
  */
 
+import { hash } from 'node:crypto';
+import { type SecretRange, secretsByRules } from './gitleaks/rules.ts';
+import { decoded, replaceEncoded } from './secret-encodings.ts';
+import { withoutAwsSecrets, withoutElements, withoutSaid } from './secret-prose.ts';
 import { isSecret, isTerm, isWords, looksGiven, PLACEHOLDER, REDACTED } from './secret-values.ts';
 import { withoutCommandSecrets, withoutQuoted } from './secret-words.ts';
 
@@ -85,9 +89,15 @@ const NO_VALUE =
 
 const MAX_PASSES = 4;
 
+/**
+ * What is looked through. Callers cut their texts far below it; what comes behind it all the same is left out rather
+ * than shown unseen.
+ */
+const LONGEST = 64 * 1024;
+
 /** The text without the secrets in it. Twice is the same as once. */
 export function withoutSecrets(text: string): string {
-  return settled(text, true);
+  return settled(text.slice(0, LONGEST), true);
 }
 
 /**
@@ -95,11 +105,31 @@ export function withoutSecrets(text: string): string {
  * `secrets:S6290` is a rule.
  */
 export function nameWithoutSecrets(name: string): string {
-  return settled(name, false);
+  if (name.length <= LONGEST) return settled(name, false);
+  // What is left out still tells one from the other.
+  return `${settled(name.slice(0, LONGEST), false)}~${hash('sha256', name, 'hex').slice(0, 16)}`;
+}
+
+/** Layers of encodings that are looked through: an entity within an entity, base64 within base64. */
+const MAX_LAYERS = 3;
+
+/**
+ * A text is looked through as it is, and as it reads without its encodings. It is shown as it is, unless only
+ * the other reading shows a secret: then that one is, without it.
+ */
+function settled(text: string, colons: boolean, layer = 0): string {
+  const clean = afterPasses(text, colons);
+  if (layer === MAX_LAYERS) return clean;
+  const isShown = (inside: string) => settled(inside, true, layer + 1) === inside;
+  const shown = replaceEncoded(clean, isShown, REDACTED);
+  const reading = decoded(shown);
+  if (reading === shown) return shown;
+  const read = settled(reading, colons, layer + 1);
+  return read === reading ? shown : read;
 }
 
 /** What one pass takes away may show what stood beside it; texts without secrets are gone through once. */
-function settled(text: string, colons: boolean): string {
+function afterPasses(text: string, colons: boolean): string {
   let clean = cleaned(text, colons);
   for (let before = text, passes = 1; clean !== before && passes < MAX_PASSES; passes += 1) {
     before = clean;
@@ -110,10 +140,29 @@ function settled(text: string, colons: boolean): string {
 
 function cleaned(text: string, colons: boolean): string {
   if (text.length < 8) return text;
-  const tokens = withoutUsers(withoutKeyBlocks(text)).replace(TOKENS, REDACTED);
+  // The halves of a pair of AWS keys tell each other: before either of them is gone.
+  const keys = withoutAwsSecrets(withoutKeyBlocks(text));
+  const tokens = withoutRanges(withoutUsers(keys).replace(TOKENS, REDACTED), secretsByRules, !colons);
   // Once more: a token with a slash in it hides the user that it is part of.
   const clean = withoutAssigned(withoutHeaders(withoutUsers(tokens)), colons);
-  return colons ? withoutCommandSecrets(withoutQuoted(clean)) : clean;
+  const words = withoutElements(clean);
+  return colons ? withoutSaid(withoutCommandSecrets(withoutQuoted(words))) : words;
+}
+
+function withoutRanges(
+  text: string,
+  find: (text: string, isName: boolean) => readonly SecretRange[],
+  isName: boolean,
+): string {
+  let clean = '';
+  let copied = 0;
+  for (const { start, end } of find(text, isName).toSorted((a, b) => a.start - b.start)) {
+    if (end <= copied) continue;
+    // Two that overlap are one.
+    clean += start < copied ? '' : text.slice(copied, start) + REDACTED;
+    copied = end;
+  }
+  return clean + text.slice(copied);
 }
 
 function withoutHeaders(text: string): string {
