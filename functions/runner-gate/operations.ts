@@ -1,6 +1,7 @@
 import type { runnerGate } from '#contract/operations/runner-gate.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
+import type { RepositoryExclusions } from '#domain/vocabulary.ts';
 import type { Implementations } from '#http/chain.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { fingerprintKey, hashClaim } from '#shared/security/claims.ts';
@@ -20,13 +21,16 @@ export interface RunnerGateDependencies {
   readonly readFingerprintSecret: SecretReader;
   readonly clock: Clock;
   readonly allowLocal: boolean;
+  /** The organization's setting `repository_exclusions`. */
+  readonly readRepositoryExclusions: (orgId: string) => Promise<RepositoryExclusions>;
 }
 
 /** A runner's token outlives its deadline by this much, so that it can still report what it was cut off at. */
 const GRACE_SECONDS = 300;
 
 export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
-  async claimRun({ body }, { runs, assets, tokens, readFingerprintSecret, clock, allowLocal }) {
+  async claimRun({ body }, dependencies) {
+    const { runs, assets, tokens, readFingerprintSecret, clock, allowLocal } = dependencies;
     const run = await runs.findByRunId(body.org_id, body.run_id);
     const asset = run && (await assets.get(body.org_id, run.asset_id));
     if (!run || !asset?.clone_url) throw new ServiceError('unauthorized', 'The claim is not valid');
@@ -43,6 +47,7 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       fingerprint_key: fingerprintKey(await readFingerprintSecret(), ref.orgId),
       deadline: run.deadline_at,
       allow_local: allowLocal,
+      repository_exclusions: await dependencies.readRepositoryExclusions(ref.orgId),
     };
   },
 

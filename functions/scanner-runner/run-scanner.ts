@@ -2,7 +2,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#domain/clock.ts';
 import { systemClock } from '#domain/clock.ts';
-import type { Scanner } from '#domain/vocabulary.ts';
+import type { RepositoryExclusions, Scanner } from '#domain/vocabulary.ts';
 import { readJson } from '#shared/reports/json.ts';
 import { InvalidReportError, recogniseReport } from '#shared/reports/parse.ts';
 import type { ScannerCommand, ScannerSettings } from './commands.ts';
@@ -41,8 +41,9 @@ export interface ScannerSuccess {
 
 export interface ScannerRun {
   readonly scanner: Scanner;
-  /** The checkout. */
-  readonly cwd: string;
+  readonly checkout: string;
+  /** `overrule` unless it is told otherwise. */
+  readonly exclusions?: RepositoryExclusions;
   /** A private folder; what the run leaves there is removed before it answers. */
   readonly outDir: string;
   /** Milliseconds since the epoch. */
@@ -74,12 +75,19 @@ export async function runScanner(run: ScannerRun): Promise<ScannerSuccess | Scan
   try {
     const report = join(folder, 'report.json');
     const remainingMs = run.deadline - clock.now();
-    const command = await scannerCommand(scanner, run.settings, folder, report, remainingMs);
+    const { checkout, exclusions = 'overrule' } = run;
+    const command = await scannerCommand(scanner, run.settings, {
+      checkout,
+      folder,
+      report,
+      remainingMs,
+      exclusions,
+    });
     run.onStart?.(located.version);
     const outcome = await runProcess({
       file: located.path,
       args: command.args,
-      cwd: run.cwd,
+      cwd: command.cwd,
       env: await scannerEnvironment(env, command, folder),
       timeoutMs: remainingMs,
       signal: run.signal,

@@ -1,15 +1,22 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Scanner } from '#domain/vocabulary.ts';
+import type { RepositoryExclusions, Scanner } from '#domain/vocabulary.ts';
 import { InvalidReportError, parseReport } from '#shared/reports/parse.ts';
+import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import type { BesideReport } from '#shared/reports/runner-report.ts';
 import type { SanitiseContext } from '#shared/reports/sanitise.ts';
 import { Redactor, sanitiseReport, secretsIn } from '#shared/reports/sanitise.ts';
+import { CheckoutGit } from './checkout-git.ts';
 import type { ScannerSettings } from './commands.ts';
-import { readScannerSettings, semgrepRulePrefixes } from './commands.ts';
+import { privateFolder, readScannerSettings, semgrepRulePrefixes } from './commands.ts';
+import { hiddenOf, mayHide, type RepositoryFiles } from './hidden-findings.ts';
 import type { ScannerFailure, ScannerFailureCode, ScannerSuccess } from './run-scanner.ts';
 import { runScanner } from './run-scanner.ts';
 import { sourceLines } from './source-lines.ts';
+import { passedOver, trackedFiles } from './tracked-files.ts';
+import { commentedFiles, withoutComments } from './trivy-comments.ts';
+import { withoutWholeTree } from './whole-tree.ts';
 
 export interface ScanRequest {
   readonly checkout: string;
@@ -18,6 +25,8 @@ export interface ScanRequest {
   readonly key: string;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
+  /** `overrule` unless it is told otherwise. */
+  readonly exclusions?: RepositoryExclusions;
   readonly settings?: ScannerSettings;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
@@ -39,6 +48,7 @@ export type ScanProgress =
 interface ScannedReport {
   /** The scanner's own JSON, sanitised. */
   readonly report: unknown;
+  readonly beside: BesideReport;
   readonly version: string;
   readonly findings: number;
   readonly warnings: readonly string[];
@@ -47,7 +57,7 @@ interface ScannedReport {
 }
 
 export type ScannerOutcome =
-  | ({ readonly scanner: Scanner; readonly status: 'completed' } & Omit<ScannedReport, 'report'>)
+  | ({ readonly scanner: Scanner; readonly status: 'completed' } & Omit<ScannedReport, 'report' | 'beside'>)
   | ({ readonly scanner: Scanner } & ScannerFailure);
 
 /**
@@ -76,6 +86,8 @@ class Scan {
   readonly #folder: string;
   readonly #settings: ScannerSettings;
   readonly #rulePrefixes: Promise<string[]>;
+  readonly #git: CheckoutGit;
+  readonly #repository: Promise<RepositoryFiles>;
   readonly #secrets = Promise.withResolvers<ReadonlySet<string>>();
 
   constructor(request: ScanRequest, folder: string) {
@@ -86,6 +98,10 @@ class Scan {
       ? semgrepRulePrefixes(this.#settings)
       : Promise.resolve([]);
     this.#rulePrefixes.catch(() => undefined);
+    const { checkout, env = process.env } = request;
+    this.#git = new CheckoutGit(checkout, join(folder, 'git'), env);
+    this.#repository = this.#look();
+    this.#repository.catch(() => undefined);
     if (!request.scanners.includes('gitleaks')) this.#secrets.resolve(new Set());
   }
 
@@ -105,18 +121,60 @@ class Scan {
       : this.#handOver(scanner, result, secrets);
   }
 
-  #start(scanner: Scanner) {
-    const { checkout, deadline, signal, env, onProgress } = this.#request;
-    return runScanner({
-      scanner,
-      cwd: checkout,
+  async #look(): Promise<RepositoryFiles> {
+    const { checkout, scanners } = this.#request;
+    return {
+      checkout,
+      files: await trackedFiles(this.#git),
+      commented: scanners.includes('trivy') ? await commentedFiles(this.#git) : [],
+      readLines: sourceLines(checkout),
+    };
+  }
+
+  /** Whatever the repository excludes: all that is there. */
+  async #start(scanner: Scanner) {
+    const { onProgress } = this.#request;
+    const result = await runScanner({
+      ...this.#run(scanner),
+      checkout: await this.#treeFor(scanner),
       outDir: this.#folder,
-      deadline,
-      settings: this.#settings,
-      signal,
-      ...(env !== undefined && { env }),
+      exclusions: 'overrule',
       onStart: (version) => onProgress?.(scanner, { type: 'started', version }),
     });
+    if (scanner !== 'gitleaks' || result.status === 'failed') return result;
+    return { ...result, report: await withoutWholeTree(result.report, this.#git) };
+  }
+
+  #run(scanner: Scanner) {
+    const { deadline, signal, env } = this.#request;
+    return { scanner, deadline, settings: this.#settings, signal, ...(env !== undefined && { env }) };
+  }
+
+  async #treeFor(scanner: Scanner): Promise<string> {
+    const { checkout, files, commented } = await this.#repository;
+    if (scanner !== 'trivy' || commented.length === 0) return checkout;
+    const tree = join(this.#folder, 'without-comments');
+    await withoutComments(checkout, files, commented, tree);
+    return tree;
+  }
+
+  /** What the scanner does not tell of its report: it needs the checkout, and where the repository may hide, another run. */
+  async #beside(
+    scanner: Scanner,
+    found: readonly ReportedFinding[],
+    context: SanitiseContext,
+  ): Promise<BesideReport> {
+    const repository = await this.#repository;
+    const { checkout, exclusions = 'overrule' } = this.#request;
+    const unread = await passedOver(scanner, repository.files, checkout);
+    if (exclusions === 'overrule' || !(await mayHide(scanner, found, repository)))
+      return { unread, hidden: [] };
+    const outDir = await privateFolder(join(this.#folder, 'honoured'));
+    const result = await runScanner({ ...this.#run(scanner), checkout, outDir, exclusions });
+    // What can't be honoured (an allow list that is no list) hides nothing.
+    if (result.status === 'failed') return { unread, hidden: [] };
+    const shown = parseReport(scanner, await sanitiseReport(scanner, result.report, context));
+    return { unread, hidden: await hiddenOf(scanner, found, shown.findings, repository) };
   }
 
   async #handOver(
@@ -132,10 +190,11 @@ class Scan {
       rulePrefixes: await this.#rulePrefixes,
     };
     const report = await sanitiseReport(scanner, result.report, context);
-    let checked: { readonly findings: number; readonly warnings: readonly string[] };
+    let checked: Pick<ScannedReport, 'findings' | 'warnings' | 'beside'>;
     try {
-      const parsed = parseReport(scanner, report);
-      checked = { findings: parsed.findings.length, warnings: parsed.warnings };
+      const { findings, warnings } = parseReport(scanner, report);
+      const beside = await this.#beside(scanner, findings, context);
+      checked = { findings: findings.length - beside.hidden.length, warnings, beside };
     } catch (error) {
       if (!(error instanceof InvalidReportError)) throw error;
       return this.#fail(scanner, {
@@ -147,7 +206,8 @@ class Scan {
     }
     await this.#request.onReport?.(scanner, { report, version, durationMs, ...checked });
     this.#request.onProgress?.(scanner, { type: 'finished', findings: checked.findings, durationMs });
-    return { scanner, status: 'completed', version, durationMs, ...checked };
+    const { beside: _, ...told } = checked;
+    return { scanner, status: 'completed', version, durationMs, ...told };
   }
 
   #fail(scanner: Scanner, failure: ScannerFailure): ScannerOutcome {

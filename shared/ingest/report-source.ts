@@ -4,9 +4,10 @@ import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
 import * as z from 'zod';
 import { FINDING_CATEGORIES, SCANNERS, type Scanner, SEVERITIES } from '#domain/vocabulary.ts';
+import { HiddenFinding } from '#shared/reports/hidden.ts';
 import { readJson } from '#shared/reports/json.ts';
-import { parseReport } from '#shared/reports/parse.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import { parseRunnerReport } from '#shared/reports/runner-report.ts';
 
 const unzip = promisify(gunzip);
 
@@ -21,6 +22,7 @@ export interface ReportSource {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread: readonly string[];
+  readonly hidden: readonly HiddenFinding[];
   /** Whose it is, as in `SarifReport`. */
   readonly tools: readonly (string | null)[];
   findings(): AsyncIterable<ReportedFinding>;
@@ -31,16 +33,19 @@ interface ReportAtHand {
   readonly findings: readonly ReportedFinding[];
   readonly incomplete: string | null;
   readonly unread?: readonly string[] | undefined;
+  readonly hidden?: readonly HiddenFinding[] | undefined;
   /** Absent: the scanner's own. */
   readonly tools?: readonly (string | null)[];
 }
 
 const OWN = [null];
 
-export function sourceOf({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): ReportSource {
+export function sourceOf(report: ReportAtHand): ReportSource {
+  const { findings, incomplete, unread = [], hidden = [], tools = OWN } = report;
   return {
     incomplete,
     unread,
+    hidden,
     tools,
     async *findings() {
       yield* findings;
@@ -53,6 +58,7 @@ const Header = z.object({
   incomplete: z.string().nullable(),
   // Without: left there by the release before, which knew nothing of it.
   unread: z.array(z.string()).default([]),
+  hidden: z.array(HiddenFinding).default([]),
   tools: z.array(z.string().nullable()),
 });
 const Line = z.looseObject({
@@ -74,7 +80,7 @@ export async function openReport(
 ): Promise<ReportSource> {
   if (format === 'findings') return { ...(await readHeader(gzipped)), findings: () => readFindings(gzipped) };
   const bytes = await unzip(gzipped, { maxOutputLength: MAX_REPORT_BYTES });
-  return sourceOf(parseReport(scanner, readJson(bytes)));
+  return sourceOf(parseRunnerReport(scanner, readJson(bytes)));
 }
 
 async function readHeader(gzipped: Uint8Array): Promise<z.infer<typeof Header>> {
@@ -96,7 +102,13 @@ function readLines(gzipped: Uint8Array): AsyncIterable<string> {
 }
 
 /** As `openReport` reads it: what is to be known of the whole, then a finding a line. */
-export function toLines({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): string {
-  const header: z.input<typeof Header> = { incomplete, unread: [...unread], tools: [...tools] };
+export function toLines(report: ReportAtHand): string {
+  const { findings, incomplete, unread = [], hidden = [], tools = OWN } = report;
+  const header: z.input<typeof Header> = {
+    incomplete,
+    unread: [...unread],
+    hidden: [...hidden],
+    tools: [...tools],
+  };
   return [header, ...findings].map((line) => `${JSON.stringify(line)}\n`).join('');
 }

@@ -63,8 +63,13 @@ function presentState(state: ScannerState | undefined) {
       started_at: null,
       finished_at: null,
       finding_count: null,
+      suppressed_in_repository: [],
       error: null,
     };
-  const { result: _, status, ...shown } = state;
-  return { ...shown, status: status === 'reported' ? ('running' as const) : status };
+  const { result, status, ...shown } = state;
+  return {
+    ...shown,
+    suppressed_in_repository: result?.hidden ?? [],
+    status: status === 'reported' ? ('running' as const) : status,
+  };
 }

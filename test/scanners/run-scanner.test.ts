@@ -36,7 +36,7 @@ async function run(scanner: Scanner, more: { seconds?: number; signal?: AbortSig
   const outDir = await mkdtemp(join(root, 'out-'));
   const result = await runScanner({
     scanner,
-    cwd: checkout,
+    checkout,
     outDir,
     deadline: Date.now() + (more.seconds ?? 20) * 1000,
     settings: { semgrepConfig: join(root, 'rules'), offline: true },

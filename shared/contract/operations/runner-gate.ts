@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SCANNERS } from '#domain/vocabulary.ts';
+import { REPOSITORY_EXCLUSIONS, SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
 
 /**
@@ -26,6 +26,7 @@ export const runnerGate = declareGroup('runner-gate', {
         fingerprint_key: z.string(),
         deadline: z.string(),
         allow_local: z.boolean(),
+        repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS),
       }),
     },
     errors: ['unauthorized'],

@@ -1,0 +1,106 @@
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Scanner } from '#domain/vocabulary.ts';
+import type { CheckoutGit } from './checkout-git.ts';
+import { LARGEST_SCANNED_FILE } from './environment.ts';
+
+export interface TrackedFile {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** The files of the checked out commit, those that were too large to be checked out included. */
+export async function trackedFiles(git: CheckoutGit): Promise<TrackedFile[]> {
+  const listing = (await git.ask('ls-tree', '-r', '-l', '-z', '--full-tree', 'HEAD')) ?? '';
+  return listing.split('\0').flatMap((entry) => {
+    const [, bytes, path] = /^\d+ blob [0-9a-f]+ +(\d+)\t(.*)$/s.exec(entry) ?? [];
+    return path === undefined ? [] : [{ path, bytes: Number(bytes) }];
+  });
+}
+
+/** Semgrep's own limit (`--max-target-bytes`): what is larger it passes over, and says nothing. */
+const LARGEST_FOR_SEMGREP = 1_000_000;
+/** Trivy looks at so many bytes to tell whether a file is text. */
+const HEAD = 300;
+/** Files looked at between two turns of the event loop: about a millisecond's. */
+const AT_ONCE = 50;
+
+/** What is no text, and so is not looked at for that reason. */
+const BINARY = new Set(
+  'png jpg jpeg gif bmp ico webp tiff pdf zip gz tgz bz2 xz 7z rar tar jar war ear class so dll exe dylib a o lib bin dat db sqlite mp3 mp4 mov avi wav ogg webm woff woff2 ttf otf eot pyc wasm psd doc docx xls xlsx ppt pptx deb rpm node npy npz onnx pb parquet p12 pfx jks keystore'.split(
+    ' ',
+  ),
+);
+/** Lists of dependencies: two of the scanners read these, and find nothing in one that they can't parse. */
+const DEPENDENCIES =
+  /(?:lock|require[^/]*\.txt|packages?[^/]*\.json|composer\.json|pom\.xml|gradle|\.csproj|\.props|\.toml|\.mod|\.sum|pipfile|gemfile|\.gemspec)[^/]*$/i;
+/** Of these, what is JSON and nothing else. */
+const JSON_LOCKFILE =
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|composer\.lock|Pipfile\.lock|packages\.lock\.json)$/;
+
+/**
+ * Files that a scanner passes over without a word because of how they are made, so that a known finding in them
+ * would seem to be gone. What a scanner tells itself is not among them.
+ */
+export async function passedOver(
+  scanner: Scanner,
+  files: readonly TrackedFile[],
+  checkout: string,
+): Promise<string[]> {
+  const tooLarge = files.filter(({ bytes }) => bytes > limitOf(scanner)).map(({ path }) => path);
+  if (scanner === 'semgrep' || scanner === 'gitleaks') return tooLarge;
+  const readable = files.filter(({ bytes }) => bytes > 0 && bytes <= limitOf(scanner));
+  const found = [...tooLarge];
+  for (const [number, { path }] of readable.entries()) {
+    if (isPassedOver(scanner, join(checkout, path), path)) found.push(path);
+    if (number % AT_ONCE === 0) await turn();
+  }
+  return found;
+}
+
+function limitOf(scanner: Scanner): number {
+  return scanner === 'semgrep' ? LARGEST_FOR_SEMGREP : LARGEST_SCANNED_FILE;
+}
+
+function isPassedOver(scanner: Scanner, file: string, path: string): boolean {
+  const dependencies = DEPENDENCIES.test(path);
+  const binary = BINARY.has(extname(path).slice(1).toLowerCase());
+  if (!dependencies && (scanner === 'grype' || binary)) return false;
+  const head = headOf(file);
+  // Trivy's rule for what is binary, which it looks for secrets in no more.
+  if (scanner === 'trivy' && !binary && head.some(isControl)) return true;
+  return dependencies && (hasByteOrderMark(head) || (JSON_LOCKFILE.test(path) && !isJson(file)));
+}
+
+function isControl(byte: number): boolean {
+  return byte < 7 || byte === 11 || (byte > 13 && byte < 27) || (byte > 27 && byte < 32) || byte === 127;
+}
+
+function hasByteOrderMark(head: Buffer): boolean {
+  return ['efbbbf', 'fffe', 'feff'].some((mark) => head.subarray(0, 3).toString('hex').startsWith(mark));
+}
+
+/** The checkout holds plain files alone (`core.symlinks`): nothing leads out of it. */
+function headOf(file: string): Buffer {
+  const head = Buffer.alloc(HEAD);
+  try {
+    const handle = openSync(file, 'r');
+    try {
+      return head.subarray(0, readSync(handle, head, 0, HEAD, 0));
+    } finally {
+      closeSync(handle);
+    }
+  } catch {
+    return head.subarray(0, 0);
+  }
+}
+
+function isJson(file: string): boolean {
+  try {
+    JSON.parse(readFileSync(file, 'utf8'));
+    return true;
+  } catch {
+    return false;
+  }
+}
