@@ -54,8 +54,6 @@ const DEFAULT_LIMITS: CloneLimits = {
   fileBytes: LARGEST_SCANNED_FILE,
   timeoutMs: 600_000,
 };
-/** HEAD's files without their history: see `wholeTree`. */
-export const WHOLE_TREE = 'refs/aspm/whole-tree';
 /** `git ls-tree` tells about 100 bytes a file: half a million of them. */
 const LISTING_LIMIT = 64 * 1024 * 1024;
 
@@ -118,18 +116,8 @@ async function checkOut(git: Git, request: CloneRequest, limits: CloneLimits): P
   const commit = exact === undefined ? tip : await moveTo(git, exact, history);
   await overruleAttributes(into);
   const skipped = await writeFiles(git, limits);
-  if (history) await git.run(['update-ref', WHOLE_TREE, await wholeTree(git)]);
   const headBranch = wanted === undefined ? branch : await readHead(git);
   return { commit, branch: exact === undefined ? branch : (wanted ?? null), headBranch, skipped };
-}
-
-/**
- * HEAD's files once more, as a commit that has no parents: Gitleaks reads differences between commits, and there
- * are ways to bring in a file that none of these shows (a merge, a link that becomes a file).
- */
-async function wholeTree(git: Git): Promise<string> {
-  const who = ['-c', 'user.name=scan', '-c', 'user.email=scan@localhost'];
-  return (await git.run([...who, 'commit-tree', '-m', 'scan', 'HEAD^{tree}'])).trim();
 }
 
 /** One more question to the repository, where another branch than HEAD's may have been cloned. */

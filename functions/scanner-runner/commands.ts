@@ -41,6 +41,8 @@ export interface ScannerPlace {
   readonly remainingMs: number;
   /** `honour`: the exclusions and comments of the repository count. */
   readonly exclusions: RepositoryExclusions;
+  /** For Gitleaks: a commit that it looks at besides those that the repository's references lead to. */
+  readonly commit?: string | null;
 }
 
 /**
@@ -104,6 +106,7 @@ async function gitleaksCommand({
   folder,
   report,
   exclusions,
+  commit,
 }: ScannerPlace): Promise<ScannerCommand> {
   const own = join(folder, 'gitleaks.toml');
   await writeFile(own, '[extend]\nuseDefault = true\n');
@@ -115,7 +118,7 @@ async function gitleaksCommand({
     cwd: folder,
     args: [
       ...['git', '--no-banner', '--no-color', '--config', config, '--max-target-megabytes', megabytes],
-      ...['--log-opts', await logOptions()],
+      ...['--log-opts', [...(await logOptions()), ...(commit ? [commit] : [])].join(' ')],
       ...['--report-format', 'json', '--report-path', report, '--exit-code', String(LEAKS_FOUND)],
       ...(honoured ? [] : ['--ignore-gitleaks-allow']),
       honoured ? checkout : join(checkout, '.git'),
@@ -129,8 +132,8 @@ async function gitleaksCommand({
 const SHOWS_MERGES = [2, 35] as const;
 
 /** Gitleaks' own, and what these leave out: links that became files, and merges. */
-async function logOptions(): Promise<string> {
-  const options = '--full-history --all --diff-filter=duxb';
+async function logOptions(): Promise<string[]> {
+  const options = ['--full-history', '--all', '--diff-filter=duxb'];
   const { stdout } = await runProcess({
     file: 'git',
     args: ['version'],
@@ -141,7 +144,7 @@ async function logOptions(): Promise<string> {
   const shown =
     Number(major) > SHOWS_MERGES[0] ||
     (Number(major) === SHOWS_MERGES[0] && Number(minor) >= SHOWS_MERGES[1]);
-  return shown ? `${options} --diff-merges=remerge` : options;
+  return shown ? [...options, '--diff-merges=remerge'] : options;
 }
 
 async function trivyCommand(

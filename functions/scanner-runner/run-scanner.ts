@@ -44,6 +44,8 @@ export interface ScannerRun {
   readonly checkout: string;
   /** `overrule` unless it is told otherwise. */
   readonly exclusions?: RepositoryExclusions;
+  /** As in `ScannerPlace`. */
+  readonly commit?: string | null;
   /** A private folder; what the run leaves there is removed before it answers. */
   readonly outDir: string;
   /** Milliseconds since the epoch. */
@@ -75,13 +77,14 @@ export async function runScanner(run: ScannerRun): Promise<ScannerSuccess | Scan
   try {
     const report = join(folder, 'report.json');
     const remainingMs = run.deadline - clock.now();
-    const { checkout, exclusions = 'overrule' } = run;
+    const { checkout, exclusions = 'overrule', commit = null } = run;
     const command = await scannerCommand(scanner, run.settings, {
       checkout,
       folder,
       report,
       remainingMs,
       exclusions,
+      commit,
     });
     run.onStart?.(located.version);
     const outcome = await runProcess({

@@ -7,6 +7,7 @@ import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import type { BesideReport } from '#shared/reports/runner-report.ts';
 import type { SanitiseContext } from '#shared/reports/sanitise.ts';
 import { Redactor, sanitiseReport, secretsIn } from '#shared/reports/sanitise.ts';
+import { showAsText } from './attributes.ts';
 import { CheckoutGit } from './checkout-git.ts';
 import type { ScannerSettings } from './commands.ts';
 import { privateFolder, readScannerSettings, semgrepRulePrefixes } from './commands.ts';
@@ -14,9 +15,9 @@ import { hiddenOf, mayHide, type RepositoryFiles } from './hidden-findings.ts';
 import type { ScannerFailure, ScannerFailureCode, ScannerSuccess } from './run-scanner.ts';
 import { runScanner } from './run-scanner.ts';
 import { sourceLines } from './source-lines.ts';
-import { passedOver, trackedFiles } from './tracked-files.ts';
+import { passedOver, takenForBinary, trackedFiles } from './tracked-files.ts';
 import { commentedFiles, withoutComments } from './trivy-comments.ts';
-import { withoutWholeTree } from './whole-tree.ts';
+import { wholeTree, withoutWholeTree } from './whole-tree.ts';
 
 export interface ScanRequest {
   readonly checkout: string;
@@ -88,6 +89,7 @@ class Scan {
   readonly #rulePrefixes: Promise<string[]>;
   readonly #git: CheckoutGit;
   readonly #repository: Promise<RepositoryFiles>;
+  readonly #wholeTree: Promise<string | null>;
   readonly #secrets = Promise.withResolvers<ReadonlySet<string>>();
 
   constructor(request: ScanRequest, folder: string) {
@@ -102,6 +104,8 @@ class Scan {
     this.#git = new CheckoutGit(checkout, join(folder, 'git'), env);
     this.#repository = this.#look();
     this.#repository.catch(() => undefined);
+    this.#wholeTree = this.#showAll();
+    this.#wholeTree.catch(() => undefined);
     if (!request.scanners.includes('gitleaks')) this.#secrets.resolve(new Set());
   }
 
@@ -135,24 +139,36 @@ class Scan {
   async #start(scanner: Scanner) {
     const { onProgress } = this.#request;
     const result = await runScanner({
-      ...this.#run(scanner),
+      ...(await this.#run(scanner)),
       checkout: await this.#treeFor(scanner),
       outDir: this.#folder,
       exclusions: 'overrule',
       onStart: (version) => onProgress?.(scanner, { type: 'started', version }),
     });
     if (scanner !== 'gitleaks' || result.status === 'failed') return result;
-    return { ...result, report: await withoutWholeTree(result.report, this.#git) };
+    return { ...result, report: await withoutWholeTree(result.report, await this.#wholeTree, this.#git) };
   }
 
-  #run(scanner: Scanner) {
+  async #run(scanner: Scanner) {
     const { deadline, signal, env } = this.#request;
-    return { scanner, deadline, settings: this.#settings, signal, ...(env !== undefined && { env }) };
+    const commit = scanner === 'gitleaks' ? await this.#wholeTree : null;
+    return { scanner, deadline, settings: this.#settings, signal, commit, ...(env !== undefined && { env }) };
+  }
+
+  /** For Gitleaks, which looks at differences between commits alone: what these would not show. */
+  async #showAll(): Promise<string | null> {
+    const { checkout, scanners } = this.#request;
+    if (!scanners.includes('gitleaks')) return null;
+    const { files } = await this.#repository;
+    await showAsText(checkout, await takenForBinary(files, checkout));
+    return wholeTree(this.#git);
   }
 
   async #treeFor(scanner: Scanner): Promise<string> {
-    const { checkout, files, commented } = await this.#repository;
-    if (scanner !== 'trivy' || commented.length === 0) return checkout;
+    const { checkout } = this.#request;
+    if (scanner !== 'trivy') return checkout;
+    const { files, commented } = await this.#repository;
+    if (commented.length === 0) return checkout;
     const tree = join(this.#folder, 'without-comments');
     await withoutComments(checkout, files, commented, tree);
     return tree;
@@ -170,7 +186,7 @@ class Scan {
     if (exclusions === 'overrule' || !(await mayHide(scanner, found, repository)))
       return { unread, hidden: [] };
     const outDir = await privateFolder(join(this.#folder, 'honoured'));
-    const result = await runScanner({ ...this.#run(scanner), checkout, outDir, exclusions });
+    const result = await runScanner({ ...(await this.#run(scanner)), checkout, outDir, exclusions });
     // What can't be honoured (an allow list that is no list) hides nothing.
     if (result.status === 'failed') return { unread, hidden: [] };
     const shown = parseReport(scanner, await sanitiseReport(scanner, result.report, context));

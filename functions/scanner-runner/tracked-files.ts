@@ -70,8 +70,33 @@ function isPassedOver(scanner: Scanner, file: string, path: string): boolean {
   const head = headOf(file);
   // Trivy's rule for what is binary, which it looks for secrets in no more.
   if (scanner === 'trivy' && !binary && head.some(isControl)) return true;
-  return dependencies && (hasByteOrderMark(head) || (JSON_LOCKFILE.test(path) && !isJson(file)));
+  if (JSON_LOCKFILE.test(path)) return !isJson(file);
+  return scanner === 'grype' && hasByteOrderMark(head);
 }
+
+/**
+ * Files whose differences `git log` would not show because of a NUL byte, though by their names they are text: those
+ * Gitleaks has to see. Of what may be binary by its name none: random bytes take it a second a megabyte.
+ */
+export async function takenForBinary(files: readonly TrackedFile[], checkout: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const [number, { path, bytes }] of files.entries()) {
+    if (bytes > 0 && bytes <= LARGEST_TEXT && TEXT.test(path)) {
+      if (headOf(join(checkout, path), LOOKED_AT_BY_GIT).includes(0)) found.push(path);
+    }
+    if (number % AT_ONCE === 0) await turn();
+  }
+  return found;
+}
+
+const LOOKED_AT_BY_GIT = 8000;
+const LARGEST_TEXT = 10 * 1024 * 1024;
+const TEXT_ENDINGS =
+  'bash bat c cc cert cfg cjs conf config cpp crt cs css csv env go gradle graphql groovy h hcl htm html ini ipynb java js json jsx key kt kts lua m md mjs pem php pl plist properties ps1 pub py r rb rs scala sh sql svelte swift tf tfvars toml ts tsx txt vb vue xml yaml yml zsh';
+const TEXT = new RegExp(
+  `(?:\\.(?:${TEXT_ENDINGS.replaceAll(' ', '|')})|(?:^|/)(?:\\.env[^/]*|[^/.]*file|\\.[^/.]*rc|credentials|config))$`,
+  'i',
+);
 
 function isControl(byte: number): boolean {
   return byte < 7 || byte === 11 || (byte > 13 && byte < 27) || (byte > 27 && byte < 32) || byte === 127;
@@ -82,12 +107,12 @@ function hasByteOrderMark(head: Buffer): boolean {
 }
 
 /** The checkout holds plain files alone (`core.symlinks`): nothing leads out of it. */
-function headOf(file: string): Buffer {
-  const head = Buffer.alloc(HEAD);
+function headOf(file: string, length = HEAD): Buffer {
+  const head = Buffer.alloc(length);
   try {
     const handle = openSync(file, 'r');
     try {
-      return head.subarray(0, readSync(handle, head, 0, HEAD, 0));
+      return head.subarray(0, readSync(handle, head, 0, length, 0));
     } finally {
       closeSync(handle);
     }

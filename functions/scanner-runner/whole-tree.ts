@@ -1,19 +1,27 @@
 import { isRecord } from '#shared/reports/redact.ts';
 import type { CheckoutGit } from './checkout-git.ts';
-import { WHOLE_TREE } from './clone.ts';
 
 /**
- * Gitleaks' report in which what was found in HEAD's files as such (see `clone.ts`) is found in HEAD: nobody knows
- * the commit that we made of them.
+ * HEAD's files once more, as a commit without parents, or null where there is no HEAD. Gitleaks reads differences
+ * between commits, and there are ways to bring a file in that none of them shows: in a merge of three, say.
  */
-export async function withoutWholeTree(report: unknown, git: CheckoutGit): Promise<unknown> {
-  const told = await git.ask('rev-parse', '--verify', '--quiet', WHOLE_TREE);
-  if (told === null || !Array.isArray(report)) return report;
-  const head = ((await git.ask('show', '--no-patch', '--format=%H %aI', 'HEAD')) ?? '').trim();
-  const [commit, date] = head.split(' ');
+export async function wholeTree(git: CheckoutGit): Promise<string | null> {
+  const who = ['-c', 'user.name=scan', '-c', 'user.email=scan@localhost'];
+  return (await git.ask(...who, 'commit-tree', '-m', 'scan', 'HEAD^{tree}'))?.trim() ?? null;
+}
+
+/** Gitleaks' report in which what was found in that commit is found in HEAD: nobody else knows the other one. */
+export async function withoutWholeTree(
+  report: unknown,
+  tree: string | null,
+  git: CheckoutGit,
+): Promise<unknown> {
+  if (tree === null || !Array.isArray(report)) return report;
+  const told = (await git.ask('show', '--no-patch', '--format=%H %aI', 'HEAD')) ?? '';
+  const [commit, date = ''] = told.trim().split(' ');
+  // As Gitleaks writes dates: of one commit there is one.
+  const written = new Date(date).toISOString().replace('.000Z', 'Z');
   return report.map((leak: unknown) =>
-    isRecord(leak) && leak.Commit === told.trim()
-      ? { ...leak, Commit: commit, Date: new Date(date ?? '').toISOString() }
-      : leak,
+    isRecord(leak) && leak.Commit === tree ? { ...leak, Commit: commit, Date: written } : leak,
   );
 }
