@@ -32,7 +32,7 @@ export const REPOSITORY_EXCLUSIONS = ['overrule', 'honour'] as const;
 export type RepositoryExclusions = (typeof REPOSITORY_EXCLUSIONS)[number];
 
 /** What in a repository, or in a report that was made of it, hides a finding: a comment, or an exclusion. */
-export const HIDING_COMMENTS = ['nosemgrep', 'gitleaks_allow', 'trivy_comment', 'sarif_in_source'] as const;
+const HIDING_COMMENTS = ['nosemgrep', 'gitleaks_allow', 'trivy_comment', 'sarif_in_source'] as const;
 export const HIDING_EXCLUSIONS = [
   'semgrepignore',
   'gitleaksignore',

@@ -21,6 +21,7 @@ export function presentScan(record: ScanRecord): z.input<typeof Scan> {
     finding_counts: severityCounts(record.counts),
     new_count: record.new_count,
     resolved_count: record.resolved_count,
+    suppressed_in_repository_count: record.hidden_count,
     error: presentError(record),
     created_by: record.created_by,
     created_at: record.created_at,

@@ -93,6 +93,7 @@ describe('a repository hides what was found in it', () => {
     await commitFiles(repository.path, { 'new.py': `${WEAK}  # nosemgrep\n` }, 'new, and hidden');
     const scan = await scanToEnd(org, asset, SCANNERS);
     expect(scan).toMatchObject({ status: 'completed', error: null, new_count: 0, resolved_count: 0 });
+    expect(scan.suppressed_in_repository_count).toBe(6);
     expect(await hiddenBy(scan)).toEqual([
       ['semgrep', 'nosemgrep', 2, ['new.py', 'weak.py']],
       ['semgrep', 'semgrepignore', 1, ['excluded/other.py']],

@@ -236,6 +236,8 @@ export const Scan = z
     finding_counts: SeverityCounts,
     new_count: z.int().min(0),
     resolved_count: z.int().min(0),
+    /** Findings that exclusions and comments of the repositories hide: the runs say which. */
+    suppressed_in_repository_count: z.int().min(0),
     error: ScanError.nullable(),
     created_by: z.string(),
     created_at: Timestamp,
