@@ -81,6 +81,7 @@ function isPassedOver(scanner: Scanner, file: string, path: string): boolean {
 export async function takenForBinary(files: readonly TrackedFile[], checkout: string): Promise<string[]> {
   const found: string[] = [];
   for (const [number, { path, bytes }] of files.entries()) {
+    if (found.length === MOST_TEXTS) break;
     if (bytes > 0 && bytes <= LARGEST_TEXT && TEXT.test(path)) {
       if (headOf(join(checkout, path), LOOKED_AT_BY_GIT).includes(0)) found.push(path);
     }
@@ -91,6 +92,8 @@ export async function takenForBinary(files: readonly TrackedFile[], checkout: st
 
 const LOOKED_AT_BY_GIT = 8000;
 const LARGEST_TEXT = 10 * 1024 * 1024;
+/** git compares each file of each commit with each of them. */
+const MOST_TEXTS = 1000;
 const TEXT_ENDINGS =
   'bash bat c cc cert cfg cjs conf config cpp crt cs css csv env go gradle graphql groovy h hcl htm html ini ipynb java js json jsx key kt kts lua m md mjs pem php pl plist properties ps1 pub py r rb rs scala sh sql svelte swift tf tfvars toml ts tsx txt vb vue xml yaml yml zsh';
 const TEXT = new RegExp(

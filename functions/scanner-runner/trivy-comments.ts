@@ -26,16 +26,19 @@ export async function withoutComments(
     const folder = dirname(join(into, path));
     if (!made.has(folder)) mkdirSync(folder, { recursive: true });
     made.add(folder);
-    if (held.has(path)) writeFileSync(join(into, path), silenced(readFileSync(join(checkout, path))));
-    else linkWhereThere(join(checkout, path), join(into, path));
+    whereThere(() => {
+      const [from, to] = [join(checkout, path), join(into, path)];
+      if (held.has(path)) writeFileSync(to, silenced(readFileSync(from)));
+      else linkSync(from, to);
+    });
     if (number % 100 === 0) await turn();
   }
 }
 
 /** What was too large to be checked out is not there. */
-function linkWhereThere(from: string, to: string): void {
+function whereThere(take: () => void): void {
   try {
-    linkSync(from, to);
+    take();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
