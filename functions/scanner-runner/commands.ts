@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RepositoryExclusions, Scanner } from '#domain/vocabulary.ts';
 import { LARGEST_SCANNED_FILE } from './environment.ts';
-import { runProcess } from './process.ts';
 
 export interface ScannerSettings {
   /** A file or folder of Semgrep rules, or the name of a registry pack. */
@@ -41,8 +40,8 @@ export interface ScannerPlace {
   readonly remainingMs: number;
   /** `honour`: the exclusions and comments of the repository count. */
   readonly exclusions: RepositoryExclusions;
-  /** For Gitleaks: a commit that it looks at besides those that the repository's references lead to. */
-  readonly commit?: string | null;
+  /** For Gitleaks: options of `git log -p` (see `wholeHistory`). */
+  readonly history: readonly string[];
 }
 
 /**
@@ -106,7 +105,7 @@ async function gitleaksCommand({
   folder,
   report,
   exclusions,
-  commit,
+  history,
 }: ScannerPlace): Promise<ScannerCommand> {
   const own = join(folder, 'gitleaks.toml');
   await writeFile(own, '[extend]\nuseDefault = true\n');
@@ -118,7 +117,7 @@ async function gitleaksCommand({
     cwd: folder,
     args: [
       ...['git', '--no-banner', '--no-color', '--config', config, '--max-target-megabytes', megabytes],
-      ...['--log-opts', [...(await logOptions()), ...(commit ? [commit] : [])].join(' ')],
+      ...(history.length > 0 ? ['--log-opts', history.join(' ')] : []),
       ...['--report-format', 'json', '--report-path', report, '--exit-code', String(LEAKS_FOUND)],
       ...(honoured ? [] : ['--ignore-gitleaks-allow']),
       honoured ? checkout : join(checkout, '.git'),
@@ -126,25 +125,6 @@ async function gitleaksCommand({
     env: {},
     success: [0, LEAKS_FOUND],
   };
-}
-
-/** Where git can tell what a merge brought in that neither side had; before 2.35 merges are not shown. */
-const SHOWS_MERGES = [2, 35] as const;
-
-/** Gitleaks' own, and what these leave out: links that became files, and merges. */
-async function logOptions(): Promise<string[]> {
-  const options = ['--full-history', '--all', '--diff-filter=duxb'];
-  const { stdout } = await runProcess({
-    file: 'git',
-    args: ['version'],
-    env: { PATH: process.env.PATH },
-    stdoutLimit: 1000,
-  });
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(stdout) ?? [];
-  const shown =
-    Number(major) > SHOWS_MERGES[0] ||
-    (Number(major) === SHOWS_MERGES[0] && Number(minor) >= SHOWS_MERGES[1]);
-  return shown ? [...options, '--diff-merges=remerge'] : options;
 }
 
 async function trivyCommand(

@@ -45,7 +45,7 @@ export interface ScannerRun {
   /** `overrule` unless it is told otherwise. */
   readonly exclusions?: RepositoryExclusions;
   /** As in `ScannerPlace`. */
-  readonly commit?: string | null;
+  readonly history?: readonly string[];
   /** A private folder; what the run leaves there is removed before it answers. */
   readonly outDir: string;
   /** Milliseconds since the epoch. */
@@ -77,14 +77,14 @@ export async function runScanner(run: ScannerRun): Promise<ScannerSuccess | Scan
   try {
     const report = join(folder, 'report.json');
     const remainingMs = run.deadline - clock.now();
-    const { checkout, exclusions = 'overrule', commit = null } = run;
+    const { checkout, exclusions = 'overrule', history = [] } = run;
     const command = await scannerCommand(scanner, run.settings, {
       checkout,
       folder,
       report,
       remainingMs,
       exclusions,
-      commit,
+      history,
     });
     run.onStart?.(located.version);
     const outcome = await runProcess({

@@ -17,7 +17,7 @@ import { runScanner } from './run-scanner.ts';
 import { sourceLines } from './source-lines.ts';
 import { passedOver, takenForBinary, trackedFiles } from './tracked-files.ts';
 import { commentedFiles, withoutComments } from './trivy-comments.ts';
-import { wholeTree, withoutWholeTree } from './whole-tree.ts';
+import { type WholeHistory, wholeHistory, withoutTree } from './whole-history.ts';
 
 export interface ScanRequest {
   readonly checkout: string;
@@ -82,6 +82,8 @@ export async function scanCheckout(request: ScanRequest): Promise<ScannerOutcome
   }
 }
 
+const NO_HISTORY: WholeHistory = { options: [], tree: null };
+
 class Scan {
   readonly #request: ScanRequest;
   readonly #folder: string;
@@ -89,7 +91,7 @@ class Scan {
   readonly #rulePrefixes: Promise<string[]>;
   readonly #git: CheckoutGit;
   readonly #repository: Promise<RepositoryFiles>;
-  readonly #wholeTree: Promise<string | null>;
+  readonly #history: Promise<WholeHistory>;
   readonly #secrets = Promise.withResolvers<ReadonlySet<string>>();
 
   constructor(request: ScanRequest, folder: string) {
@@ -104,8 +106,8 @@ class Scan {
     this.#git = new CheckoutGit(checkout, join(folder, 'git'), env);
     this.#repository = this.#look();
     this.#repository.catch(() => undefined);
-    this.#wholeTree = this.#showAll();
-    this.#wholeTree.catch(() => undefined);
+    this.#history = this.#showAll();
+    this.#history.catch(() => undefined);
     if (!request.scanners.includes('gitleaks')) this.#secrets.resolve(new Set());
   }
 
@@ -146,22 +148,29 @@ class Scan {
       onStart: (version) => onProgress?.(scanner, { type: 'started', version }),
     });
     if (scanner !== 'gitleaks' || result.status === 'failed') return result;
-    return { ...result, report: await withoutWholeTree(result.report, await this.#wholeTree, this.#git) };
+    return { ...result, report: await withoutTree(result.report, await this.#history, this.#git) };
   }
 
   async #run(scanner: Scanner) {
     const { deadline, signal, env } = this.#request;
-    const commit = scanner === 'gitleaks' ? await this.#wholeTree : null;
-    return { scanner, deadline, settings: this.#settings, signal, commit, ...(env !== undefined && { env }) };
+    const { options: history } = scanner === 'gitleaks' ? await this.#history : NO_HISTORY;
+    return {
+      scanner,
+      deadline,
+      settings: this.#settings,
+      signal,
+      history,
+      ...(env !== undefined && { env }),
+    };
   }
 
   /** For Gitleaks, which looks at differences between commits alone: what these would not show. */
-  async #showAll(): Promise<string | null> {
+  async #showAll(): Promise<WholeHistory> {
     const { checkout, scanners } = this.#request;
-    if (!scanners.includes('gitleaks')) return null;
+    if (!scanners.includes('gitleaks')) return NO_HISTORY;
     const { files } = await this.#repository;
     await showAsText(checkout, await takenForBinary(files, checkout));
-    return wholeTree(this.#git);
+    return wholeHistory(this.#git);
   }
 
   async #treeFor(scanner: Scanner): Promise<string> {

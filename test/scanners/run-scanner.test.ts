@@ -92,7 +92,8 @@ describe('finding a scanner', () => {
   });
 
   test.each([
-    ['semgrep', '1.0.0', true],
+    ['semgrep', '1.0.0', false],
+    ['semgrep', '1.999.0', true],
     ['semgrep', '2.0.0', false],
     ['grype', '0.109.9', false],
     ['grype', '0.110.7', true],
