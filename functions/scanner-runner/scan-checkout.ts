@@ -186,12 +186,13 @@ class Scan {
   /** What the scanner does not tell of its report: it needs the checkout, and where the repository may hide, another run. */
   async #beside(
     scanner: Scanner,
+    report: unknown,
     found: readonly ReportedFinding[],
     context: SanitiseContext,
   ): Promise<BesideReport> {
     const repository = await this.#repository;
     const { checkout, exclusions = 'overrule' } = this.#request;
-    const unread = await passedOver(scanner, repository.files, checkout);
+    const unread = await passedOver(scanner, repository.files, checkout, report);
     if (exclusions === 'overrule' || !(await mayHide(scanner, found, repository)))
       return { unread, hidden: [] };
     const outDir = await privateFolder(join(this.#folder, 'honoured'));
@@ -218,7 +219,7 @@ class Scan {
     let checked: Pick<ScannedReport, 'findings' | 'warnings' | 'beside'>;
     try {
       const { findings, warnings } = parseReport(scanner, report);
-      const beside = await this.#beside(scanner, findings, context);
+      const beside = await this.#beside(scanner, report, findings, context);
       checked = { findings: findings.length - beside.hidden.length, warnings, beside };
     } catch (error) {
       if (!(error instanceof InvalidReportError)) throw error;

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import * as z from 'zod';
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { CheckoutGit } from './checkout-git.ts';
 import { LARGEST_SCANNED_FILE } from './environment.ts';
@@ -39,15 +40,24 @@ const DEPENDENCIES =
 const JSON_LOCKFILE =
   /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|composer\.lock|Pipfile\.lock|packages\.lock\.json)$/;
 
+const scannedBySemgrep = z.object({ paths: z.object({ scanned: z.array(z.string()) }) });
+
 /**
- * Files that a scanner passes over without a word because of how they are made, so that a known finding in them
- * would seem to be gone. What a scanner tells itself is not among them.
+ * Files that a scanner passes over without a word because of what they are called or how they are made, so that a
+ * known finding in them would seem to be gone. What a scanner tells itself is not among them.
+ * @param report as sanitised: Semgrep tells which files it has read
  */
 export async function passedOver(
   scanner: Scanner,
   files: readonly TrackedFile[],
   checkout: string,
+  report: unknown,
 ): Promise<string[]> {
+  const scanned = scanner === 'semgrep' ? scannedBySemgrep.safeParse(report).data : undefined;
+  if (scanned) {
+    const read = new Set(scanned.paths.scanned);
+    return files.map(({ path }) => path).filter((path) => !read.has(path) && !isBinary(path));
+  }
   const tooLarge = files.filter(({ bytes }) => bytes > limitOf(scanner)).map(({ path }) => path);
   if (scanner === 'semgrep' || scanner === 'gitleaks') return tooLarge;
   const readable = files.filter(({ bytes }) => bytes > 0 && bytes <= limitOf(scanner));
@@ -63,9 +73,13 @@ function limitOf(scanner: Scanner): number {
   return scanner === 'semgrep' ? LARGEST_FOR_SEMGREP : LARGEST_SCANNED_FILE;
 }
 
+function isBinary(path: string): boolean {
+  return BINARY.has(extname(path).slice(1).toLowerCase());
+}
+
 function isPassedOver(scanner: Scanner, file: string, path: string): boolean {
   const dependencies = DEPENDENCIES.test(path);
-  const binary = BINARY.has(extname(path).slice(1).toLowerCase());
+  const binary = isBinary(path);
   if (!dependencies && (scanner === 'grype' || binary)) return false;
   const head = headOf(file);
   // Trivy's rule for what is binary, which it looks for secrets in no more.

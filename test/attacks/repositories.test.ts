@@ -73,22 +73,44 @@ const CODE: readonly Attempt[] = [
   ['held', '.gitignore of a committed file', 'gitignored.py', `${WEAK}\n`],
 ];
 
-const IGNORES_ROOT = '#trivy:ignore:DS-0002\nUSER root';
-const MISCONFIGURED: readonly Attempt[] = [
-  ['got through', '.trivyignore', 'listed/Dockerfile', 'FROM python:latest\nUSER app\n'],
-  ['got through', 'trivy:ignore', 'comment/Dockerfile', `FROM python:3.12\n${IGNORES_ROOT}\n`],
+const PRIVILEGED = `apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+spec:
+  containers:
+  - name: a
+    image: a:1
+    securityContext:
+      privileged: true
+`;
+const ROOT = 'FROM python:3.12\nUSER root\n';
+const rootAfter = (comment: string) => ROOT.replace('USER', `${comment}\nUSER`);
+const MISCONFIGURED: readonly (readonly [...Attempt, rule: string])[] = [
+  ['got through', '.trivyignore', 'listed/Dockerfile', 'FROM python:latest\nUSER app\n', 'DS-0001'],
+  ['got through', 'trivy:ignore', 'comment/Dockerfile', rootAfter('#trivy:ignore:DS-0002'), 'DS-0002'],
   [
     'got through',
     'trivy:ignore with an end',
     'dated/Dockerfile',
-    'FROM python:3.12\n# trivy:exp:2999-01-01:ignore:DS-0002\nUSER root\n',
+    rootAfter('# trivy:exp:2999-01-01:ignore:DS-0002'),
+    'DS-0002',
   ],
-  ['got through', 'tfsec:ignore', 'tfsec/Dockerfile', 'FROM python:3.12\n#tfsec:ignore:DS-0002\nUSER root\n'],
+  ['got through', 'tfsec:ignore', 'tfsec/Dockerfile', rootAfter('#tfsec:ignore:DS-0002'), 'DS-0002'],
+  [
+    'got through',
+    'trivy:ignore:* over a resource',
+    'infra/main.tf',
+    '#trivy:ignore:*\nresource "aws_s3_bucket" "b" {\n  bucket = "b"\n}\n',
+    'AWS-0086',
+  ],
+  ['held', '.helmignore', 'chart/templates/pod.yaml', PRIVILEGED, 'KSV-0017'],
 ];
 
 /** Files that a scanner passes over without a word: what is known of them must not seem to be gone. */
 const PASSED_OVER: readonly (readonly [Scanner, title: string, path: string, contents: string])[] = [
   ['semgrep', 'more than a megabyte', 'padded.py', `${WEAK}\n${'#'.repeat(1_000_000)}\n`],
+  ['semgrep', 'in a folder of its own exclusions', 'tests/weak.py', `${WEAK}\n`],
   ['trivy', 'a control character at its beginning', 'control.env', `#\u0001\n${secret()}`],
   ['grype', 'a byte order mark before a list', 'marked/requirements.txt', '\uFEFFdjango==2.2.0\n'],
   ['trivy', 'a lockfile that is no JSON', 'broken/package-lock.json', '{"packages": {},\n'],
@@ -115,6 +137,8 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   '.semgrepignore': 'covered.py\n',
   'nested/.semgrepignore': '*\n',
   '.semgrep.yml': 'rules: []\n',
+  'chart/Chart.yaml': 'apiVersion: v2\nname: c\nversion: 0.1.0\n',
+  'chart/.helmignore': 'templates/*\n',
   '.trivyignore': 'CVE-2020-7471\nCVE-2020-8203\nDS-0001\n',
   '.trivyignore.yaml': 'vulnerabilities:\n  - id: CVE-2020-8203\n',
   'trivy.yaml': 'scan:\n  skip-dirs: ["**"]\n  scanners: [license]\nseverity: [LOW]\n',
@@ -218,9 +242,9 @@ describe('Semgrep sees weak code', () => {
 });
 
 describe('Trivy sees', () => {
-  for (const [history, title, path] of MISCONFIGURED)
+  for (const [history, title, path, , rule] of MISCONFIGURED)
     attack('hostile repositories', history, `a misconfiguration: ${title} (${path})`, () => {
-      expect(rulesOf('trivy', path)).toContain(path.startsWith('listed') ? 'DS-0001' : 'DS-0002');
+      expect(rulesOf('trivy', path)).toContain(rule);
     });
 
   attack('hostile repositories', 'got through', 'a secret within its own file of rules', () => {
@@ -247,7 +271,9 @@ describe('what a scanner passes over without a word is told to be unread', () =>
     });
 
   attack('hostile repositories', 'held', 'and what is read is not', () => {
-    for (const scanner of SCANNERS) expect(unread.get(scanner)).not.toContain('requirements.txt');
+    for (const scanner of ['grype', 'trivy', 'gitleaks'] as const)
+      expect(unread.get(scanner)).not.toContain('requirements.txt');
+    expect(unread.get('semgrep')).not.toContain('all.py');
     expect(unread.get('trivy')).not.toContain('binary.py');
   });
 });
