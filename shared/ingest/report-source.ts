@@ -22,6 +22,7 @@ export interface ReportSource {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread: readonly string[];
+  readonly passedOver: readonly string[];
   readonly hidden: readonly HiddenFinding[];
   /** Whose it is, as in `SarifReport`. */
   readonly tools: readonly (string | null)[];
@@ -33,6 +34,7 @@ interface ReportAtHand {
   readonly findings: readonly ReportedFinding[];
   readonly incomplete: string | null;
   readonly unread?: readonly string[] | undefined;
+  readonly passedOver?: readonly string[] | undefined;
   readonly hidden?: readonly HiddenFinding[] | undefined;
   /** Absent: the scanner's own. */
   readonly tools?: readonly (string | null)[];
@@ -41,10 +43,11 @@ interface ReportAtHand {
 const OWN = [null];
 
 export function sourceOf(report: ReportAtHand): ReportSource {
-  const { findings, incomplete, unread = [], hidden = [], tools = OWN } = report;
+  const { findings, incomplete, unread = [], passedOver = [], hidden = [], tools = OWN } = report;
   return {
     incomplete,
     unread,
+    passedOver,
     hidden,
     tools,
     async *findings() {
@@ -78,7 +81,8 @@ export async function openReport(
   format: 'native' | 'findings',
   gzipped: Uint8Array,
 ): Promise<ReportSource> {
-  if (format === 'findings') return { ...(await readHeader(gzipped)), findings: () => readFindings(gzipped) };
+  if (format === 'findings')
+    return { ...(await readHeader(gzipped)), passedOver: [], findings: () => readFindings(gzipped) };
   const bytes = await unzip(gzipped, { maxOutputLength: MAX_REPORT_BYTES });
   return sourceOf(parseRunnerReport(scanner, readJson(bytes)));
 }

@@ -74,7 +74,7 @@ export async function readReportedSets(reporter: Reporter, source: ReportSource)
     const id = idOf(reporter, { fingerprint });
     if (!entries.has(id)) hidden.set(id, hiding);
   }
-  const unread = new UnreadPaths(source.unread);
+  const unread = new UnreadPaths(source.unread, source.passedOver);
   return Array.from(byOrigin.values(), (reported) => ({
     ...reported,
     digest: digestReport([

@@ -21,6 +21,8 @@ export interface ParsedReport {
    * these is not known to be gone (`UnreadPaths`).
    */
   readonly unread: readonly string[];
+  /** The same by exact paths, as who has the checkout knows them; absent: none. */
+  readonly passedOver?: readonly string[];
   /** Findings that the repository hides, and that are therefore none of `findings`; absent: none. */
   readonly hidden?: readonly HiddenFinding[];
 }

@@ -45,7 +45,7 @@ export function parseRunnerReport(scanner: Scanner, uploaded: unknown): ParsedRe
     ...told,
     findings,
     hidden: [...(told.hidden ?? []), ...hidden],
-    unread: pathsOf([...told.unread, ...unread]),
+    passedOver: pathsOf(unread),
     incomplete: reasonOf(told.incomplete, coveredWhole(scanner, findings.length, hidden)),
   };
 }

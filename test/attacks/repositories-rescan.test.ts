@@ -21,7 +21,7 @@ const WEAK = 'import hashlib\n\n\ndef sign(x):\n    return hashlib.md5(x)';
 const secret = `TOKEN = "${githubToken()}"`;
 const FILES = {
   'weak.py': `${WEAK}\n`,
-  'excluded/other.py': `${WEAK}\n`,
+  'excluded/weak.py': `${WEAK}\n`,
   'token.py': `${secret}\n`,
   'comment/Dockerfile': 'FROM python:3.12\nUSER root\n',
 };
@@ -96,13 +96,13 @@ describe('a repository hides what was found in it', () => {
     expect(scan.suppressed_in_repository_count).toBe(6);
     expect(await hiddenBy(scan)).toEqual([
       ['semgrep', 'nosemgrep', 2, ['new.py', 'weak.py']],
-      ['semgrep', 'semgrepignore', 1, ['excluded/other.py']],
+      ['semgrep', 'semgrepignore', 1, ['excluded/weak.py']],
       ['trivy', 'trivy_comment', 1, ['comment/Dockerfile']],
       ['trivy', 'trivyignore', 1, ['requirements.txt']],
       ['gitleaks', 'gitleaks_config', 1, ['token.py']],
     ]);
     expect(await find('semgrep', 'weak.py')).toEqual([['open', 'nosemgrep']]);
-    expect(await find('semgrep', 'excluded/other.py')).toEqual([['open', 'semgrepignore']]);
+    expect(await find('semgrep', 'excluded/weak.py')).toEqual([['open', 'semgrepignore']]);
     // Nobody knew it: it is counted alone.
     expect(await find('semgrep', 'new.py')).toEqual([]);
     expect(await find('gitleaks', 'token.py')).toEqual([['confirmed', 'gitleaks_config']]);
@@ -134,12 +134,12 @@ describe('a repository hides what was found in it', () => {
       await set('overrule');
       await commitFiles(
         repository.path,
-        { 'excluded/other.py': 'print("mended")\n', 'weak.py': `${WEAK}\n${'#'.repeat(1_000_001)}\n` },
+        { 'excluded/weak.py': 'print("mended")\n', 'weak.py': `${WEAK}\n${'#'.repeat(1_000_001)}\n` },
         'mend one, and make the other too large for Semgrep',
       );
       const scan = await scanToEnd(org, asset, ['semgrep', 'gitleaks']);
       expect(scan).toMatchObject({ status: 'completed', resolved_count: 1 });
-      expect(await find('semgrep', 'excluded/other.py')).toEqual([['resolved', null]]);
+      expect(await find('semgrep', 'excluded/weak.py')).toEqual([['resolved', null]]);
       expect(await find('gitleaks', 'token.py')).toEqual([['confirmed', null]]);
       expect(await find('semgrep', 'new.py')).toEqual([['open', null]]);
       // Nobody has read it since.
