@@ -38,6 +38,7 @@ export async function finishRun(step: FinishRunStep, dependencies: FinishRunDepe
         counts: sumCounts(all.map(({ state }) => state?.result?.counts ?? {})),
         newCount: sum(all.map(({ state }) => state?.result?.new_count ?? 0)),
         resolvedCount: sum(all.map(({ state }) => state?.result?.resolved_count ?? 0)),
+        hiddenCount: sum(all.flatMap(({ state }) => (state?.result?.hidden ?? []).map(({ count }) => count))),
         commit: run.commit,
         failures: scan.status === 'cancelled' ? [] : failuresOf(run, failed),
       }),

@@ -74,6 +74,8 @@ async function completeUnchanged(
 ): Promise<ScanRecord | null> {
   // Another branch has no manifest; what is incomplete confirms nothing, and its scan has to say so.
   if (!made.isDefault || reports.some(({ incomplete }) => incomplete !== null)) return null;
+  // Its run has to say what it hides.
+  if (reports.some(({ hides }) => hides)) return null;
   const { orgId, assetId } = made.ref;
   // What is still to be taken in comes first, and may change what this one would confirm.
   if ((await imports.listWaiting(orgId, assetId)).length > 0) return null;

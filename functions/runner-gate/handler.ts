@@ -7,6 +7,7 @@ import { createSecretReader } from '#shared/security/secrets.ts';
 import { createTokens } from '#shared/security/tokens.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
@@ -22,6 +23,7 @@ const config = readConfig([
   'ASPM_ALLOW_PRIVATE_ADDRESSES',
 ]);
 const table = createTable(config.TABLE_NAME);
+const organizations = createOrganizationStore(table);
 
 export const handler = createHandler(runnerGate, runnerGateOperations, {
   runs: createRunStore(table),
@@ -31,6 +33,7 @@ export const handler = createHandler(runnerGate, runnerGateOperations, {
   tokens: createTokens(createSecretReader(config.TOKEN_SECRET_ARN), systemClock),
   readFingerprintSecret: createSecretReader(config.FINGERPRINT_SECRET_ARN),
   clock: systemClock,
+  readRepositoryExclusions: (orgId) => organizations.readRepositoryExclusions(orgId),
   allowLocal: config.ASPM_ALLOW_LOCAL_REPOSITORIES,
   reachable: config.ASPM_ALLOW_PRIVATE_ADDRESSES,
 });

@@ -2,6 +2,7 @@ import type { runnerGate } from '#contract/operations/runner-gate.ts';
 import type { AddressPolicy } from '#domain/addresses.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
+import type { RepositoryExclusions } from '#domain/vocabulary.ts';
 import type { Implementations } from '#http/chain.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { fingerprintKey, hashClaim } from '#shared/security/claims.ts';
@@ -22,13 +23,16 @@ export interface RunnerGateDependencies {
   readonly clock: Clock;
   readonly allowLocal: boolean;
   readonly reachable: AddressPolicy;
+  /** The organization's setting `repository_exclusions`. */
+  readonly readRepositoryExclusions: (orgId: string) => Promise<RepositoryExclusions>;
 }
 
 /** A runner's token outlives its deadline by this much, so that it can still report what it was cut off at. */
 const GRACE_SECONDS = 300;
 
 export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
-  async claimRun({ body }, { runs, assets, tokens, readFingerprintSecret, clock, ...allowed }) {
+  async claimRun({ body }, dependencies) {
+    const { runs, assets, tokens, readFingerprintSecret, clock, allowLocal, reachable } = dependencies;
     const run = await runs.findByRunId(body.org_id, body.run_id);
     const asset = run && (await assets.get(body.org_id, run.asset_id));
     if (!run || !asset?.clone_url) throw new ServiceError('unauthorized', 'The claim is not valid');
@@ -44,8 +48,9 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       scanners: run.scanners,
       fingerprint_key: fingerprintKey(await readFingerprintSecret(), ref.orgId),
       deadline: run.deadline_at,
-      allow_local: allowed.allowLocal,
-      reachable: typeof allowed.reachable === 'string' ? allowed.reachable : [...allowed.reachable],
+      allow_local: allowLocal,
+      reachable: typeof reachable === 'string' ? reachable : [...reachable],
+      repository_exclusions: await dependencies.readRepositoryExclusions(ref.orgId),
     };
   },
 

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mayName } from '#domain/addresses.ts';
+import { overruleAttributes } from './attributes.ts';
 import { CloneError, explainGitFailure, unreachable } from './clone-failure.ts';
 import type { ClonableBy, CloneSource } from './clone-source.ts';
 import { credentialConfig, parseSource, REMOTE_PROTOCOLS } from './clone-source.ts';
@@ -143,6 +144,7 @@ async function checkOut(git: Git, request: CloneRequest, limits: CloneLimits): P
   if (tip === null) throw noCommit(git.source);
   const branch = await git.tryRun(['symbolic-ref', '--quiet', '--short', 'HEAD']);
   const commit = exact === undefined ? tip : await moveTo(git, exact, history);
+  await overruleAttributes(into);
   const skipped = await writeFiles(git, limits);
   const headBranch = wanted === undefined ? branch : await readHead(git);
   return { commit, branch: exact === undefined ? branch : (wanted ?? null), headBranch, skipped };

@@ -44,7 +44,8 @@ export const LARGEST_SCANNED_FILE = 50 * 1024 * 1024;
 /**
  * The only configuration that git reads, in our own clones and below the scanners: no hooks, no credential
  * helpers, no filters (so no LFS either), symbolic links written as plain files (nothing in a checkout can
- * point out of it). What the machine or its user has configured does not apply.
+ * point out of it), no renames (what comes from a file that Gitleaks passes over, a lockfile, is shown whole). What
+ * the machine or its user has configured does not apply.
  */
 const GIT_CONFIG = `[core]
 	hooksPath = /dev/null
@@ -54,6 +55,8 @@ const GIT_CONFIG = `[core]
 	attributesFile = /dev/null
 	excludesFile = /dev/null
 	bigFileThreshold = ${LARGEST_SCANNED_FILE}
+[diff]
+	renames = false
 [safe]
 	directory = *
 [credential]
@@ -86,6 +89,8 @@ export async function gitEnvironment(folder: string, more = ''): Promise<Record<
     GIT_CONFIG_GLOBAL: path,
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_ATTR_NOSYSTEM: '1',
+    // What it has replaced would be shown in place of what is there.
+    GIT_NO_REPLACE_OBJECTS: '1',
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: 'true',
     SSH_ASKPASS: 'true',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Scanner } from '#domain/vocabulary.ts';
+import { runnerReport } from '#shared/reports/runner-report.ts';
 import { type ClonableBy, type Clone, CloneError, cloneRepository } from './clone.ts';
 import { openEgress } from './egress.ts';
 import { hasOwnProxy, throughProxy, trustedHosts } from './environment.ts';
@@ -45,8 +46,9 @@ export async function runJob(
       key: job.fingerprint_key,
       deadline: Date.parse(job.deadline),
       signal: stop.signal,
-      onReport: (scanner, { report, findings, durationMs }) =>
-        handOver(scanner, report, { findings, durationMs }, gate, folder),
+      exclusions: job.repository_exclusions,
+      onReport: (scanner, { report, beside, findings, durationMs }) =>
+        handOver(scanner, runnerReport(report, beside), { findings, durationMs }, gate, folder),
       onProgress: (scanner, event) => {
         if (event.type === 'finished') return;
         told.push(gate.report(toRunnerEvent(scanner, event)));

@@ -2,7 +2,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#domain/clock.ts';
 import { systemClock } from '#domain/clock.ts';
-import type { Scanner } from '#domain/vocabulary.ts';
+import type { RepositoryExclusions, Scanner } from '#domain/vocabulary.ts';
 import { readPruned } from '#shared/ingest/reader/read-pruned.ts';
 import { REPORT_LIMITS } from '#shared/ingest/reader/report-limits.ts';
 import { JsonRefused } from '#shared/json/refused.ts';
@@ -43,8 +43,11 @@ export interface ScannerSuccess {
 
 export interface ScannerRun {
   readonly scanner: Scanner;
-  /** The checkout. */
-  readonly cwd: string;
+  readonly checkout: string;
+  /** `overrule` unless it is told otherwise. */
+  readonly exclusions?: RepositoryExclusions;
+  /** As in `ScannerPlace`. */
+  readonly history?: readonly string[];
   /** A private folder; what the run leaves there is removed before it answers. */
   readonly outDir: string;
   /** Milliseconds since the epoch. */
@@ -76,12 +79,20 @@ export async function runScanner(run: ScannerRun): Promise<ScannerSuccess | Scan
   try {
     const report = join(folder, 'report.json');
     const remainingMs = run.deadline - clock.now();
-    const command = await scannerCommand(scanner, run.settings, folder, report, remainingMs);
+    const { checkout, exclusions = 'overrule', history = [] } = run;
+    const command = await scannerCommand(scanner, run.settings, {
+      checkout,
+      folder,
+      report,
+      remainingMs,
+      exclusions,
+      history,
+    });
     run.onStart?.(located.version);
     const outcome = await runProcess({
       file: located.path,
       args: command.args,
-      cwd: run.cwd,
+      cwd: command.cwd,
       env: await scannerEnvironment(env, command, folder),
       timeoutMs: remainingMs,
       signal: run.signal,

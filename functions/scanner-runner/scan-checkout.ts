@@ -1,15 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Scanner } from '#domain/vocabulary.ts';
+import type { RepositoryExclusions, Scanner } from '#domain/vocabulary.ts';
 import { InvalidReportError, parseReport } from '#shared/reports/parse.ts';
+import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
+import type { BesideReport } from '#shared/reports/runner-report.ts';
 import type { SanitiseContext } from '#shared/reports/sanitise.ts';
 import { Redactor, sanitiseReport, secretsIn } from '#shared/reports/sanitise.ts';
+import { showAsText } from './attributes.ts';
+import { CheckoutGit } from './checkout-git.ts';
 import type { ScannerSettings } from './commands.ts';
-import { readScannerSettings, semgrepRulePrefixes } from './commands.ts';
+import { privateFolder, readScannerSettings, semgrepRulePrefixes } from './commands.ts';
+import { hiddenOf, mayHide, type RepositoryFiles } from './hidden-findings.ts';
 import type { ScannerFailure, ScannerFailureCode, ScannerSuccess } from './run-scanner.ts';
 import { runScanner } from './run-scanner.ts';
 import { sourceLines } from './source-lines.ts';
+import { passedOver, takenForBinary, trackedFiles } from './tracked-files.ts';
+import { commentedFiles, withoutComments } from './trivy-comments.ts';
+import { type WholeHistory, wholeHistory, withoutTree } from './whole-history.ts';
 
 export interface ScanRequest {
   readonly checkout: string;
@@ -18,6 +26,8 @@ export interface ScanRequest {
   readonly key: string;
   /** Milliseconds since the epoch. */
   readonly deadline: number;
+  /** `overrule` unless it is told otherwise. */
+  readonly exclusions?: RepositoryExclusions;
   readonly settings?: ScannerSettings;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
@@ -39,6 +49,7 @@ export type ScanProgress =
 interface ScannedReport {
   /** The scanner's own JSON, sanitised. */
   readonly report: unknown;
+  readonly beside: BesideReport;
   readonly version: string;
   readonly findings: number;
   readonly warnings: readonly string[];
@@ -47,7 +58,7 @@ interface ScannedReport {
 }
 
 export type ScannerOutcome =
-  | ({ readonly scanner: Scanner; readonly status: 'completed' } & Omit<ScannedReport, 'report'>)
+  | ({ readonly scanner: Scanner; readonly status: 'completed' } & Omit<ScannedReport, 'report' | 'beside'>)
   | ({ readonly scanner: Scanner } & ScannerFailure);
 
 /**
@@ -71,11 +82,16 @@ export async function scanCheckout(request: ScanRequest): Promise<ScannerOutcome
   }
 }
 
+const NO_HISTORY: WholeHistory = { options: [], tree: null };
+
 class Scan {
   readonly #request: ScanRequest;
   readonly #folder: string;
   readonly #settings: ScannerSettings;
   readonly #rulePrefixes: Promise<string[]>;
+  readonly #git: CheckoutGit;
+  readonly #repository: Promise<RepositoryFiles>;
+  readonly #history: Promise<WholeHistory>;
   readonly #secrets = Promise.withResolvers<ReadonlySet<string>>();
 
   constructor(request: ScanRequest, folder: string) {
@@ -86,6 +102,12 @@ class Scan {
       ? semgrepRulePrefixes(this.#settings)
       : Promise.resolve([]);
     this.#rulePrefixes.catch(() => undefined);
+    const { checkout, env = process.env } = request;
+    this.#git = new CheckoutGit(checkout, join(folder, 'git'), env);
+    this.#repository = this.#look();
+    this.#repository.catch(() => undefined);
+    this.#history = this.#showAll();
+    this.#history.catch(() => undefined);
     if (!request.scanners.includes('gitleaks')) this.#secrets.resolve(new Set());
   }
 
@@ -105,18 +127,80 @@ class Scan {
       : this.#handOver(scanner, result, secrets);
   }
 
-  #start(scanner: Scanner) {
-    const { checkout, deadline, signal, env, onProgress } = this.#request;
-    return runScanner({
-      scanner,
-      cwd: checkout,
+  async #look(): Promise<RepositoryFiles> {
+    const { checkout, scanners } = this.#request;
+    return {
+      checkout,
+      files: await trackedFiles(this.#git),
+      commented: scanners.includes('trivy') ? await commentedFiles(this.#git) : [],
+      readLines: sourceLines(checkout),
+    };
+  }
+
+  /** Whatever the repository excludes: all that is there. */
+  async #start(scanner: Scanner) {
+    const { onProgress } = this.#request;
+    const result = await runScanner({
+      ...(await this.#run(scanner)),
+      checkout: await this.#treeFor(scanner),
       outDir: this.#folder,
+      exclusions: 'overrule',
+      onStart: (version) => onProgress?.(scanner, { type: 'started', version }),
+    });
+    if (scanner !== 'gitleaks' || result.status === 'failed') return result;
+    return { ...result, report: await withoutTree(result.report, await this.#history, this.#git) };
+  }
+
+  async #run(scanner: Scanner) {
+    const { deadline, signal, env } = this.#request;
+    const { options: history } = scanner === 'gitleaks' ? await this.#history : NO_HISTORY;
+    return {
+      scanner,
       deadline,
       settings: this.#settings,
       signal,
+      history,
       ...(env !== undefined && { env }),
-      onStart: (version) => onProgress?.(scanner, { type: 'started', version }),
-    });
+    };
+  }
+
+  /** For Gitleaks, which looks at differences between commits alone: what these would not show. */
+  async #showAll(): Promise<WholeHistory> {
+    const { checkout, scanners } = this.#request;
+    if (!scanners.includes('gitleaks')) return NO_HISTORY;
+    const { files } = await this.#repository;
+    await showAsText(checkout, await takenForBinary(files, checkout));
+    return wholeHistory(this.#git);
+  }
+
+  async #treeFor(scanner: Scanner): Promise<string> {
+    const { checkout } = this.#request;
+    if (scanner !== 'trivy') return checkout;
+    const { files, commented } = await this.#repository;
+    if (commented.length === 0) return checkout;
+    const tree = join(this.#folder, 'without-comments');
+    await withoutComments(checkout, files, commented, tree);
+    return tree;
+  }
+
+  /** What the scanner does not tell of its report: it needs the checkout, and where the repository may hide, another run. */
+  async #beside(
+    scanner: Scanner,
+    report: unknown,
+    found: readonly ReportedFinding[],
+    context: SanitiseContext,
+  ): Promise<BesideReport> {
+    const repository = await this.#repository;
+    const { checkout, exclusions = 'overrule' } = this.#request;
+    const unread = await passedOver(scanner, repository.files, checkout, report);
+    if (exclusions === 'overrule' || !(await mayHide(scanner, found, repository)))
+      return { unread, hidden: [] };
+    const outDir = await privateFolder(join(this.#folder, 'honoured'));
+    const result = await runScanner({ ...(await this.#run(scanner)), checkout, outDir, exclusions });
+    // What can't be honoured (an allow list that is no list) hides nothing.
+    if (result.status === 'failed') return { unread, hidden: [] };
+    const shown = parseReport(scanner, await sanitiseReport(scanner, result.report, context));
+    return { unread, hidden: await hiddenOf(scanner, found, shown.findings, repository) };
   }
 
   async #handOver(
@@ -132,10 +216,11 @@ class Scan {
       rulePrefixes: await this.#rulePrefixes,
     };
     const report = await sanitiseReport(scanner, result.report, context);
-    let checked: { readonly findings: number; readonly warnings: readonly string[] };
+    let checked: Pick<ScannedReport, 'findings' | 'warnings' | 'beside'>;
     try {
-      const parsed = parseReport(scanner, report);
-      checked = { findings: parsed.findings.length, warnings: parsed.warnings };
+      const { findings, warnings } = parseReport(scanner, report);
+      const beside = await this.#beside(scanner, report, findings, context);
+      checked = { findings: findings.length - beside.hidden.length, warnings, beside };
     } catch (error) {
       if (!(error instanceof InvalidReportError)) throw error;
       return this.#fail(scanner, {
@@ -147,7 +232,8 @@ class Scan {
     }
     await this.#request.onReport?.(scanner, { report, version, durationMs, ...checked });
     this.#request.onProgress?.(scanner, { type: 'finished', findings: checked.findings, durationMs });
-    return { scanner, status: 'completed', version, durationMs, ...checked };
+    const { beside: _, ...told } = checked;
+    return { scanner, status: 'completed', version, durationMs, ...told };
   }
 
   #fail(scanner: Scanner, failure: ScannerFailure): ScannerOutcome {

@@ -80,15 +80,15 @@ const REFUSED: Partial<Record<Scanner, readonly string[]>> = {
 };
 
 /**
- * Whether another version than the pinned one may do its work: the same major version, and for
- * Grype, Trivy and Gitleaks at least the pinned minor one, because their report formats and
- * database schemas grow by minor versions. (Semgrep's JSON has been stable since 1.0.)
+ * Whether another version than the pinned one may do its work: the same major version, and at least
+ * the pinned minor one, because report formats and database schemas grow by minor versions, and so do
+ * the options by which a repository is kept from hiding something.
  */
 export function isFitting(scanner: Scanner, version: string): boolean {
   const [major, minor] = parts(version);
   const [pinnedMajor, pinnedMinor] = parts(SCANNER_RELEASES[scanner].version);
   if (major !== pinnedMajor || REFUSED[scanner]?.includes(version) === true) return false;
-  return scanner === 'semgrep' || minor >= pinnedMinor;
+  return minor >= pinnedMinor;
 }
 
 function parts(version: string): readonly [number, number] {

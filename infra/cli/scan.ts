@@ -134,13 +134,17 @@ function showResult(scan: ScanShown, findings: readonly FindingShown[], connecti
   const hidden = findings.length - shown.length;
   console.log(`Findings:  ${countsLine(shown)}${hidden > 0 ? ` (${hidden} suppressed not shown)` : ''}`);
   console.log(
-    `Scan:      ${scan.status}, ${scan.new_count} new, ${scan.resolved_count} resolved${scan.commit ? `, commit ${scan.commit.slice(0, 12)} (what is not committed is not scanned)` : ''}`,
+    `Scan:      ${scan.status}, ${scan.new_count} new, ${scan.resolved_count} resolved${hiddenIn(scan)}${scan.commit ? `, commit ${scan.commit.slice(0, 12)} (what is not committed is not scanned)` : ''}`,
   );
   console.log(`API:       ${connection.url}/api/scans/${scan.id}/findings`);
   console.log(`Reference: ${connection.url}/docs`);
   if (connection.admin) console.log(`Sign in:   ${connection.admin}`);
   if (connection.started)
     console.log('The service keeps running in the background; stop it with: npm run stop');
+}
+
+function hiddenIn({ suppressed_in_repository_count: hidden }: ScanShown): string {
+  return hidden > 0 ? `, ${hidden} hidden by the repository` : '';
 }
 
 function exitCode(scan: ScanShown, findings: readonly FindingShown[], wanted: ScanArguments): number {

@@ -27,6 +27,23 @@ export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 export const SCANNERS = ['semgrep', 'grype', 'trivy', 'gitleaks'] as const;
 export type Scanner = (typeof SCANNERS)[number];
 
+/** Whether exclusions and comments in a repository hide findings of its organization: `overrule`, they never do. */
+export const REPOSITORY_EXCLUSIONS = ['overrule', 'honour'] as const;
+export type RepositoryExclusions = (typeof REPOSITORY_EXCLUSIONS)[number];
+
+/** What in a repository, or in a report that was made of it, hides a finding: a comment, or an exclusion. */
+const HIDING_COMMENTS = ['nosemgrep', 'gitleaks_allow', 'trivy_comment', 'sarif_in_source'] as const;
+export const HIDING_EXCLUSIONS = [
+  'semgrepignore',
+  'gitleaksignore',
+  'gitleaks_config',
+  'trivyignore',
+  'trivy_secret_config',
+  'sarif_external',
+] as const;
+export const HIDING_KINDS = [...HIDING_COMMENTS, ...HIDING_EXCLUSIONS] as const;
+export type HidingKind = (typeof HIDING_KINDS)[number];
+
 export const SCOPES = ['organization', 'project', 'asset'] as const;
 export type Scope = (typeof SCOPES)[number];
 

@@ -71,6 +71,7 @@ export function newFinding({ ref, scanner, at }: IngestContext, reported: Report
     tool: reported.tool ?? null,
     revision: 1,
     reported: true,
+    suppressed_in_repository: null,
     status_set_by: 'scanner',
     status_without_policy: null,
     first_seen_scan_id: ref.scanId,

@@ -3,6 +3,7 @@ import { addCounts } from '#domain/cells.ts';
 import { ServiceError } from '#domain/errors.ts';
 import type { IngestStep } from '#events/pipeline.ts';
 import { logError } from '#shared/log.ts';
+import { countHidden } from '#shared/reports/hidden.ts';
 import { InvalidReportError } from '#shared/reports/parse.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
 import { type IngestContext, type IngestDependencies, newFinding, openJudge } from './context.ts';
@@ -57,9 +58,12 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
   };
   const sets = await readReport(context, dependencies);
   if (sets === null) return;
-  const { result, error } = run.default_branch
+  const ended = run.default_branch
     ? await reconcileEach(context, sets, dependencies)
     : { result: await keepWithScan(context, sets, dependencies), error: incompleteness(sets) };
+  const hidden = countHidden(sets.flatMap((set) => [...set.hidden.values()]));
+  const result: Result = { ...ended.result, ...(hidden.length > 0 && { hidden }) };
+  const { error } = ended;
   if (error === null) await runs.scannerIngested(ref, step.scanner, result);
   else await runs.scannerFellShort(ref, step.scanner, error, result, clock.now());
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { timestamp } from '#domain/clock.ts';
 import { lastSeen, whenAbsent, whenReported } from '#domain/lifecycle.ts';
 import type { ManifestEntry } from '#domain/manifest.ts';
@@ -144,10 +145,10 @@ async function reconcileLeased(
 function suspicion(
   { ref }: IngestContext,
   { count, held_scan_id: held }: ManifestHead,
-  { name, entries }: ReportedSet,
+  { name, entries, hidden }: ReportedSet,
 ): string | null {
   const confirmed = held !== null && held !== ref.scanId;
-  if (entries.size > 0 || count < SUSPICIOUS_FROM || confirmed) return null;
+  if (entries.size + hidden.size > 0 || count < SUSPICIOUS_FROM || confirmed) return null;
   return `${name} reported nothing where it last reported ${count} findings; nothing was resolved. A second scan with the same outcome confirms it`;
 }
 
@@ -224,17 +225,20 @@ function asReported(
   { ref, at }: IngestContext,
 ): FindingRecord | null {
   const same = !finding || digestFinding(held) === digestFinding(finding);
-  if (same && held.reported && held.status !== 'resolved') return null;
+  const shown = held.suppressed_in_repository === null;
+  if (same && shown && held.reported && held.status !== 'resolved') return null;
   return {
     ...whenReported(finding ? withReported(held, finding) : held, at),
+    suppressed_in_repository: null,
     last_seen_scan_id: ref.scanId,
     updated_at: timestamp(at),
   };
 }
 
 /**
- * Findings that are no longer reported. In a file that was not analysed whole they may be there all the same:
- * they are marked as where nothing resolves by itself, and the next run looks at them again.
+ * Findings that are no longer reported. In a file that was not analysed whole they may be there all the same, and
+ * what the repository hides is: they are marked as where nothing resolves by itself, and the next run looks at
+ * them again.
  */
 async function leaveOut(
   { context, report, head, scope, autoResolve }: Reconciliation,
@@ -246,9 +250,19 @@ async function leaveOut(
   const { writes } = dependencies;
   let resolved = 0;
   const decide = (held: FindingRecord): FindingRecord | null => {
-    const next = whenAbsent(held, ref.scanId, at, autoResolve && !report.unread.mayHold(held.location.path));
-    if (next.status === held.status && !held.reported) return null;
-    return { ...next, last_seen_scan_id: lastSeen(held, head.last_scan_id), updated_at: timestamp(at) };
+    const hiding = report.hidden.get(held.id) ?? null;
+    const unread = report.unread.mayHold(held.location.path);
+    const next = whenAbsent(held, ref.scanId, at, autoResolve && hiding === null && !unread);
+    // Where its file was not read, the last word on it stands.
+    const mark = hiding ?? (unread ? held.suppressed_in_repository : null);
+    const same = isDeepStrictEqual(mark, held.suppressed_in_repository);
+    if (next.status === held.status && !held.reported && same) return null;
+    return {
+      ...next,
+      suppressed_in_repository: mark,
+      last_seen_scan_id: lastSeen(held, head.last_scan_id),
+      updated_at: timestamp(at),
+    };
   };
   for (const batch of chunksOf(ids, BATCH)) {
     await keepLease(context, report, dependencies);

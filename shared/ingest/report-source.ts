@@ -2,7 +2,10 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import * as z from 'zod';
+
 import { FINDING_CATEGORIES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
+import { HiddenFinding } from '#shared/reports/hidden.ts';
+
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 
 /**
@@ -13,6 +16,8 @@ export interface ReportSource {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread: readonly string[];
+  readonly passedOver: readonly string[];
+  readonly hidden: readonly HiddenFinding[];
   /** Whose it is, as in `SarifReport`. */
   readonly tools: readonly (string | null)[];
   findings(): AsyncIterable<ReportedFinding>;
@@ -23,16 +28,21 @@ export interface ReportAtHand {
   readonly findings: readonly ReportedFinding[];
   readonly incomplete: string | null;
   readonly unread?: readonly string[] | undefined;
+  readonly passedOver?: readonly string[] | undefined;
+  readonly hidden?: readonly HiddenFinding[] | undefined;
   /** Absent: the scanner's own. */
   readonly tools?: readonly (string | null)[];
 }
 
 const OWN = [null];
 
-export function sourceOf({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): ReportSource {
+export function sourceOf(report: ReportAtHand): ReportSource {
+  const { findings, incomplete, unread = [], passedOver = [], hidden = [], tools = OWN } = report;
   return {
     incomplete,
     unread,
+    passedOver,
+    hidden,
     tools,
     async *findings() {
       yield* findings;
@@ -45,6 +55,8 @@ const Header = z.object({
   incomplete: z.string().nullable(),
   // Without: left there by the release before, which knew nothing of it.
   unread: z.array(z.string()).default([]),
+  passedOver: z.array(z.string()).default([]),
+  hidden: z.array(HiddenFinding).default([]),
   tools: z.array(z.string().nullable()),
 });
 const Line = z.looseObject({
@@ -82,8 +94,15 @@ function readLines(gzipped: Uint8Array): AsyncIterable<string> {
 }
 
 /** As `openReport` reads it: what is to be known of the whole, then a finding a line. */
-export function* linesOf({ findings, incomplete, unread = [], tools = OWN }: ReportAtHand): Iterable<string> {
-  const header: z.input<typeof Header> = { incomplete, unread: [...unread], tools: [...tools] };
+export function* linesOf(report: ReportAtHand): Iterable<string> {
+  const { findings, incomplete, unread = [], passedOver = [], hidden = [], tools = OWN } = report;
+  const header: z.input<typeof Header> = {
+    incomplete,
+    unread: [...unread],
+    passedOver: [...passedOver],
+    hidden: [...hidden],
+    tools: [...tools],
+  };
   yield `${JSON.stringify(header)}\n`;
   for (const finding of findings) yield `${JSON.stringify(finding)}\n`;
 }

@@ -4,6 +4,7 @@ import { digestReport } from '#domain/manifest.ts';
 import { type Origin, originOf } from '#domain/origin.ts';
 import type { Scanner, Severity } from '#domain/vocabulary.ts';
 import { digestFinding } from '#shared/reports/digest.ts';
+import type { Hiding } from '#shared/reports/hidden.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { UnreadPaths } from '#shared/reports/unread-paths.ts';
 import type { RunRef } from '#store/runs.ts';
@@ -22,6 +23,8 @@ export interface ReportedSet {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread: UnreadPaths;
+  /** Of what is not reported that which the repository hides, by id. */
+  readonly hidden: ReadonlyMap<string, Hiding>;
   /** The findings of some of the ids, so many at a time; each once. */
   batches(ids: ReadonlySet<string>, size: number): AsyncIterable<[string, ReportedFinding][]>;
 }
@@ -35,6 +38,7 @@ interface Reported {
   readonly origin: Origin;
   readonly name: string;
   readonly entries: Map<string, ReportedEntry>;
+  readonly hidden: Map<string, Hiding>;
 }
 
 interface Reporter {
@@ -52,7 +56,12 @@ export async function readReportedSets(reporter: Reporter, source: ReportSource)
   const byTool = new Map<string | null, Reported>();
   const openSet = (tool: string | null) => {
     const origin = originOf(scanner, tool);
-    const reported = byOrigin.get(origin) ?? { origin, name: tool ?? scanner, entries: new Map() };
+    const reported = byOrigin.get(origin) ?? {
+      origin,
+      name: tool ?? scanner,
+      entries: new Map(),
+      hidden: new Map(),
+    };
     byOrigin.set(origin, reported);
     byTool.set(tool, reported);
     return reported;
@@ -63,10 +72,18 @@ export async function readReportedSets(reporter: Reporter, source: ReportSource)
     const { entries } = byTool.get(tool) ?? openSet(tool);
     entries.set(idOf(reporter, finding), { severity: finding.severity, digest: digestFinding(finding) });
   }
-  const unread = new UnreadPaths(source.unread);
+  for (const { fingerprint, tool = null, ...hiding } of source.hidden) {
+    const { entries, hidden } = byTool.get(tool) ?? openSet(tool);
+    const id = idOf(reporter, { fingerprint });
+    if (!entries.has(id)) hidden.set(id, hiding);
+  }
+  const unread = new UnreadPaths(source.unread, source.passedOver);
   return Array.from(byOrigin.values(), (reported) => ({
     ...reported,
-    digest: digestReport(Array.from(reported.entries, ([id, { digest }]) => ({ id, digest }))),
+    digest: digestReport([
+      ...Array.from(reported.entries, ([id, { digest }]) => ({ id, digest })),
+      ...Array.from(reported.hidden, ([id, { kind }]) => ({ id, digest: kind })),
+    ]),
     counts: countsOf(scanner, reported.entries.values()),
     incomplete: source.incomplete,
     unread,
@@ -108,6 +125,6 @@ async function* batchesOf(
   if (batch.size > 0) yield [...batch];
 }
 
-function idOf({ ref, scanner }: Reporter, finding: ReportedFinding): string {
+function idOf({ ref, scanner }: Reporter, finding: Pick<ReportedFinding, 'fingerprint'>): string {
   return findingId(ref.orgId, ref.assetId, scanner, finding.fingerprint);
 }

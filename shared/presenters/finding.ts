@@ -78,6 +78,7 @@ function present(record: FindingRecord, shown: Shown): z.input<typeof Finding> {
     assignee: record.assignee && toOpaque('user', record.assignee),
     notes: record.notes,
     suppression: record.suppression,
+    suppressed_in_repository: record.suppressed_in_repository,
     priority: record.priority,
     owner: record.owner,
     policy_results: record.policy_results.map((result) => ({

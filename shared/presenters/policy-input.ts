@@ -67,9 +67,10 @@ export function policyInput(
 
 /**
  * 0 where a number is unknown: `finding.epss_score < 0.1` is then true, not undefined. Without `updated_at`, which
- * moves with what policies decide: one that looks at it would never come to rest.
+ * moves with what policies decide: one that looks at it would never come to rest. Nor with what hides it in the
+ * repository: that is no word of the organization's.
  */
-function withNumbers({ updated_at: _, ...finding }: ShownFinding) {
+function withNumbers({ updated_at: _, suppressed_in_repository: __, ...finding }: ShownFinding) {
   const { location } = finding;
   return {
     ...finding,
@@ -125,6 +126,7 @@ export const SAMPLE_INPUTS = SEVERITIES.map((severity, index) =>
       assignee: null,
       notes: null,
       suppression: null,
+      suppressed_in_repository: null,
       priority: null,
       owner: null,
       policy_results: [],
@@ -168,6 +170,7 @@ export const SAMPLE_INPUTS = SEVERITIES.map((severity, index) =>
           sla_days: { critical: 7, high: 30, medium: 90, low: 180, info: null },
           scan_schedule: null,
           auto_resolve: true,
+          repository_exclusions: 'overrule',
         },
         created_at: AT,
         updated_at: AT,

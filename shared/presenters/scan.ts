@@ -21,6 +21,7 @@ export function presentScan(record: ScanRecord): z.input<typeof Scan> {
     finding_counts: severityCounts(record.counts),
     new_count: record.new_count,
     resolved_count: record.resolved_count,
+    suppressed_in_repository_count: record.hidden_count,
     error: presentError(record),
     created_by: record.created_by,
     created_at: record.created_at,
@@ -63,8 +64,13 @@ function presentState(state: ScannerState | undefined) {
       started_at: null,
       finished_at: null,
       finding_count: null,
+      suppressed_in_repository: [],
       error: null,
     };
-  const { result: _, status, ...shown } = state;
-  return { ...shown, status: status === 'reported' ? ('running' as const) : status };
+  const { result, status, ...shown } = state;
+  return {
+    ...shown,
+    suppressed_in_repository: result?.hidden ?? [],
+    status: status === 'reported' ? ('running' as const) : status,
+  };
 }

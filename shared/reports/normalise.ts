@@ -168,9 +168,16 @@ export function highest(scores: readonly (number | null | undefined)[], limit: n
   return valid.length === 0 ? null : Math.max(...valid);
 }
 
-/** Code as it counts for an identity: neither indentation nor line breaks do. */
+/** A comment that tells a scanner to pass over its line, to the end of the comment or of the line. */
+const HIDING_COMMENT =
+  /(?:#|\/\/|\/\*|--|;|%)[ \t:#/*!-]{0,8}(?:nosem(?:grep)?\b|gitleaks:allow|(?:trivy|tfsec):\S{0,200}?ignore)[^\n]*?(?:\*\/|-->|$)/gim;
+
+/**
+ * Code as it counts for an identity: neither indentation nor line breaks do, nor does a comment that is meant to
+ * hide it: with it, the finding would be another one, and the one that was known would be gone.
+ */
 export function normaliseCode(code: string): string {
-  return code.replace(/\s+/g, ' ').trim();
+  return code.replace(HIDING_COMMENT, '').replace(/\s+/g, ' ').trim();
 }
 
 /** Control characters would steer the terminal of who lists the findings. */

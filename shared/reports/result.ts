@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { SEVERITIES } from '#domain/vocabulary.ts';
+
 import { cleanTexts } from './clean-texts.ts';
+import type { HiddenFinding } from './hidden.ts';
+
 import { reportedPath } from './normalise.ts';
 import type { ReportedFinding, ReportedPackage } from './reported-finding.ts';
 import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
@@ -21,6 +24,10 @@ export interface ParsedReport {
    * these is not known to be gone (`UnreadPaths`).
    */
   readonly unread: readonly string[];
+  /** The same by exact paths, as who has the checkout knows them; absent: none. */
+  readonly passedOver?: readonly string[];
+  /** Findings that the repository hides, and that are therefore none of `findings`; absent: none. */
+  readonly hidden?: readonly HiddenFinding[];
 }
 
 /** The report is not what its scanner writes; the message can be shown to the caller. */

@@ -79,7 +79,7 @@ export const result = z
     message,
     baselineState: told.text,
     suppressions: z
-      .array(z.object({ status: told.text }))
+      .array(z.object({ kind: told.text, status: told.text }))
       .nullish()
       .catch(null),
     locations: list(

@@ -1,5 +1,12 @@
 import { toolKey } from '#domain/origin.ts';
-import { type FindingCategory, SCANNERS, type Scanner, type Severity } from '#domain/vocabulary.ts';
+import {
+  type FindingCategory,
+  type HidingKind,
+  SCANNERS,
+  type Scanner,
+  type Severity,
+} from '#domain/vocabulary.ts';
+import { type HiddenFinding, hiddenBy } from './hidden.ts';
 import { cweIds, descriptionOf, ruleId, titleOf, titleOfRule } from './normalise.ts';
 import { withoutLiterals } from './redact.ts';
 import type { ReportedFinding } from './reported-finding.ts';
@@ -34,6 +41,7 @@ export interface SarifReport {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread: readonly string[];
+  readonly hidden: readonly HiddenFinding[];
 }
 
 /** The report can't be taken; the message can be shown to the caller. */
@@ -87,9 +95,13 @@ function reportOf(scanner: Scanner, runs: readonly Run[], key: string): SarifRep
     ),
   );
   reader.warnings();
+  const of = (kind: HidingKind | null) =>
+    settle(findings.filter(({ hiding }) => hiding === kind).map(({ finding }) => finding));
+  const kinds = ['sarif_in_source', 'sarif_external'] as const;
   return {
     scanner,
-    findings: settle(findings),
+    findings: of(null),
+    hidden: kinds.flatMap((kind) => of(kind).map((finding) => hiddenBy(kind, finding))),
     tools: [...byTool.keys()],
     incomplete: reasonOf(...runs.map(brokenOff), unreadable(reader)),
     unread: pathsOf(runs.flatMap(troubledPaths)),
@@ -133,22 +145,37 @@ function located(one: Run, reader: ResultReader, key: string): Located[] {
     .map((item) => locate(one, rules, item, key));
 }
 
-function findingsOf(items: readonly Located[], scanner: Scanner, tool: string | null): ReportedFinding[] {
+interface Found {
+  readonly finding: ReportedFinding;
+  readonly hiding: HidingKind | null;
+}
+
+/** What is suppressed is numbered with the rest: it stays the finding that it was before. */
+function findingsOf(items: readonly Located[], scanner: Scanner, tool: string | null): Found[] {
   // The same identity at the same place is one result told twice.
   const distinct = [...new Map(items.map((item) => [positionOf(item), item])).values()];
   // Of two tools under one scanner's name neither may take the other's findings for its own.
   const origin = tool === null ? [] : [toolKey(tool)];
   return numberOccurrences(distinct, ({ identity }) => identity, byPosition).map(({ item, occurrence }) => ({
-    ...findingOf(item, scanner),
-    ...(tool !== null && { tool }),
-    fingerprint: fingerprintOf(scanner, 'sarif', item.identity, occurrence, ...origin),
+    finding: {
+      ...findingOf(item, scanner),
+      ...(tool !== null && { tool }),
+      fingerprint: fingerprintOf(scanner, 'sarif', item.identity, occurrence, ...origin),
+    },
+    hiding: hidingOf(item.result),
   }));
 }
 
-/** Passed checks, results that are gone, and what was suppressed at its source are no findings. */
-function isReported({ kind, baselineState, suppressions }: Result): boolean {
-  if (kind === 'pass' || kind === 'notApplicable' || baselineState === 'absent') return false;
-  return !(suppressions ?? []).some(({ status }) => status !== 'rejected' && status !== 'underReview');
+/** Passed checks and results that are gone are no findings. */
+function isReported({ kind, baselineState }: Result): boolean {
+  return kind !== 'pass' && kind !== 'notApplicable' && baselineState !== 'absent';
+}
+
+/** What was suppressed at its source, or in the tool's own records, is there all the same. */
+function hidingOf({ suppressions }: Result): HidingKind | null {
+  const valid = (suppressions ?? []).find(({ status }) => status !== 'rejected' && status !== 'underReview');
+  if (!valid) return null;
+  return valid.kind === 'external' ? 'sarif_external' : 'sarif_in_source';
 }
 
 function locate(one: Run, rules: RuleBook, item: Result, key: string): Located {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Severity } from '#domain/vocabulary.ts';
+import { hiddenBy } from './hidden.ts';
 import {
   cweIds,
   descriptionOf,
@@ -89,14 +90,19 @@ const analysisError = z.object({
 export function parseSemgrep(report: unknown): ParsedReport {
   const top = parseTop('semgrep', semgrepTop, report, SEMGREP_SHAPE);
   const reader = new ResultReader('semgrep');
-  const results = reader
-    .read(semgrepResult, top.results)
-    .filter((result) => result.extra.is_ignored !== true);
-  const numbered = numberOccurrences(results, identityOf, byPosition);
+  // Numbered together: what a comment hides stays the finding that it was without it.
+  const numbered = numberOccurrences(reader.read(semgrepResult, top.results), identityOf, byPosition);
+  const findings = (ignored: boolean) =>
+    settle(
+      numbered
+        .filter(({ item }) => (item.extra.is_ignored === true) === ignored)
+        .map(({ item, occurrence }) => findingOf(item, occurrence)),
+    );
   const errors = errorsOf(top.errors);
   const { incomplete, unread } = shortOf(errors, top.paths?.scanned?.length ?? 0);
   return {
-    findings: settle(numbered.map(({ item, occurrence }) => findingOf(item, occurrence))),
+    findings: findings(false),
+    hidden: findings(true).map((finding) => hiddenBy('nosemgrep', finding)),
     warnings: [...reader.warnings(), ...warningsOf(errors)],
     incomplete: reasonOf(unreadable(reader), incomplete),
     unread,

@@ -3,12 +3,18 @@
  * it likes: absolute (`/w/src/b.ts` for `src/b.ts`), relative to a folder of its own (`b.ts`), or by a folder
  * that it is in. So two paths are the same where one is the end of the other, and a folder stands for all in
  * it. That may keep more than it has to, until a run has read the file; it never closes what nobody looked at.
+ * Our own runner has the checkout: what it names is that file, and no other.
  */
 export class UnreadPaths {
   readonly #ends = new Ending();
+  readonly #files: ReadonlySet<string>;
 
-  /** @param paths as findings name theirs */
-  constructor(paths: Iterable<string>) {
+  /**
+   * @param paths as a tool names them
+   * @param files as findings name theirs
+   */
+  constructor(paths: Iterable<string>, files: Iterable<string> = []) {
+    this.#files = new Set(files);
     for (const path of paths) {
       let ending = this.#ends;
       for (const part of partsOf(path).slice(-DEEPEST).reverse()) ending = ending.open(part);
@@ -17,6 +23,7 @@ export class UnreadPaths {
   }
 
   mayHold(path: string): boolean {
+    if (this.#files.has(path)) return true;
     const parts = partsOf(path);
     return this.#ends.whole || parts.some((_, last) => this.#names(parts, last));
   }

@@ -4,6 +4,7 @@ import type { Route } from '#domain/placement.ts';
 import {
   FINDING_CATEGORIES,
   FINDING_STATUSES,
+  HIDING_KINDS,
   SCANNERS,
   SEVERITIES,
   SUPPRESSION_REASONS,
@@ -53,6 +54,11 @@ const FindingRecord = z.object({
   revision: z.int().default(1),
   /** Whether the last complete run of its scanner reported it. */
   reported: z.boolean().default(true),
+  /** What of the repository hid it from the last run of its scanner, though it is there; null where nothing did. */
+  suppressed_in_repository: z
+    .object({ kind: z.enum(HIDING_KINDS), path: z.string(), line: z.number().nullable() })
+    .nullable()
+    .default(null),
   /** Who set its status: what a person set, no policy overwrites. */
   status_set_by: z.enum(['scanner', 'person', 'policy']).default('scanner'),
   /** What it would be, had no policy set it; null where none has. */

@@ -2,8 +2,17 @@ import * as z from 'zod';
 import { FIRST_PASSWORD } from '#domain/account-passwords.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp, timestampAfter } from '#domain/clock.ts';
+
 import { ServiceError } from '#domain/errors.ts';
-import { type MemberRole, SCANNERS, TIERS, type Tier } from '#domain/vocabulary.ts';
+import {
+  type MemberRole,
+  REPOSITORY_EXCLUSIONS,
+  type RepositoryExclusions,
+  SCANNERS,
+  TIERS,
+  type Tier,
+} from '#domain/vocabulary.ts';
+
 import { auditWrite } from './audit.ts';
 import { emailKey, memberKey, orgKey, slugKey, userKey } from './keys.ts';
 import { adminCountWrite, MembershipRecord, membershipWrites } from './memberships.ts';
@@ -23,6 +32,8 @@ const OrganizationRecord = z.object({
     sla_days: SlaDays,
     scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
     auto_resolve: z.boolean(),
+    // Without: made before there was such a setting.
+    repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS).default('overrule'),
   }),
   created_at: z.string(),
   updated_at: z.string(),
@@ -34,6 +45,7 @@ const DEFAULT_SETTINGS: OrganizationRecord['settings'] = {
   sla_days: { critical: 7, high: 30, medium: 90, low: 180, info: null },
   scan_schedule: null,
   auto_resolve: true,
+  repository_exclusions: 'overrule',
 };
 
 /** A user who makes an organization. */
@@ -60,6 +72,12 @@ export function createOrganizationStore(table: Table) {
     async readAutoResolve(orgId: string): Promise<boolean> {
       const item = await table.get(orgKey(orgId));
       return item ? OrganizationRecord.parse(item).settings.auto_resolve : true;
+    },
+
+    /** The setting `repository_exclusions`: whether what a repository hides is hidden. */
+    async readRepositoryExclusions(orgId: string): Promise<RepositoryExclusions> {
+      const organization = await this.getOrganization(orgId);
+      return organization?.settings.repository_exclusions ?? 'overrule';
     },
 
     async getUser(userId: string): Promise<UserRecord | null> {

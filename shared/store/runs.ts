@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { TierLimits } from '#contract/limits.ts';
 import { timestamp } from '#domain/clock.ts';
 import { isOrigin, type Origin } from '#domain/origin.ts';
-import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
+import { HIDING_KINDS, SCANNERS, type Scanner } from '#domain/vocabulary.ts';
 import {
   capacityKey,
   deletedRunsKey,
@@ -19,6 +19,12 @@ const ManifestRef = z.object({
   origin: z.custom<Origin>((value) => typeof value === 'string' && isOrigin(value)),
   chunks: z.array(z.string()),
   count: z.number(),
+});
+
+const HiddenCount = z.object({
+  kind: z.enum(HIDING_KINDS),
+  count: z.number(),
+  places: z.array(z.object({ path: z.string(), line: z.number().nullable() })),
 });
 
 const ScannerState = z.object({
@@ -38,6 +44,8 @@ const ScannerState = z.object({
       new_count: z.number(),
       resolved_count: z.number(),
       manifests: z.array(ManifestRef),
+      /** What the repository hides: see `countHidden`. Absent: nothing. */
+      hidden: z.array(HiddenCount).optional(),
     })
     .nullable(),
 });

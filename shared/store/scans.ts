@@ -50,6 +50,8 @@ const ScanRecord = z.object({
   remaining: z.number().optional(),
   new_count: z.number(),
   resolved_count: z.number(),
+  /** Findings that repositories hide. */
+  hidden_count: z.number().default(0),
   failures: z.array(ScanFailure),
   created_by: z.string(),
   created_at: z.string(),
@@ -250,6 +252,7 @@ export function createScanStore(table: Table) {
         counts: ReadonlyMap<string, number>;
         newCount: number;
         resolvedCount: number;
+        hiddenCount: number;
         commit: string | null;
         failures: readonly ScanFailure[];
       },
@@ -260,7 +263,7 @@ export function createScanStore(table: Table) {
       return {
         Update: {
           Key: scanKey(orgId, held.id),
-          UpdateExpression: `ADD remaining :less, done :done, #failed :failed, heard :heard, new_count :new, resolved_count :resolved${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
+          UpdateExpression: `ADD remaining :less, done :done, #failed :failed, heard :heard, new_count :new, resolved_count :resolved, hidden_count :hidden${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
           // A scan that was deleted meanwhile must not come back as a fragment.
           ConditionExpression: 'attribute_exists(pk)',
           ExpressionAttributeNames: {
@@ -275,6 +278,7 @@ export function createScanStore(table: Table) {
             ':heard': run.heard,
             ':new': run.newCount,
             ':resolved': run.resolvedCount,
+            ':hidden': run.hiddenCount,
             ':failures': run.failures.slice(0, room),
             // A scan of several assets has no one commit.
             ':commit': held.scope === 'asset' ? run.commit : null,
@@ -389,6 +393,7 @@ export function scanItem(
     heard: 0,
     new_count: 0,
     resolved_count: 0,
+    hidden_count: 0,
     failures: [],
     created_by: author,
     created_at: timestamp(at),

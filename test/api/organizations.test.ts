@@ -37,7 +37,7 @@ describe('organizations', () => {
     expect(made.slug).toMatch(/^a-ltere-so-hne-co-[0-9a-f]{8}$|^altere-sohne-co-[0-9a-f]{8}$/);
     expect(made).toMatchObject({
       name: 'Ältere Söhne & Co.',
-      settings: { auto_resolve: true, sla_days: { critical: 7 } },
+      settings: { auto_resolve: true, repository_exclusions: 'overrule', sla_days: { critical: 7 } },
     });
     expect(await org.client.call(operations.getOrganization, { params: { org_id: made.id } })).toEqual(made);
     const own = await org.client.call(auth.operations.listOwnOrganizations);
@@ -84,13 +84,14 @@ describe('organizations', () => {
     });
     const cleared = await own.client.call(operations.updateOrganization, {
       params,
-      body: { settings: { scan_schedule: null } },
+      body: { settings: { scan_schedule: null, repository_exclusions: 'honour' } },
     });
-    expect(cleared.settings.scan_schedule).toBeNull();
+    expect(cleared.settings).toMatchObject({ scan_schedule: null, repository_exclusions: 'honour' });
     for (const settings of [
       { scan_schedule: { cron: 'daily', scanners: ['trivy'] } },
       { sla_days: { high: 0 } },
       { auto_resolve: 'yes' },
+      { repository_exclusions: true },
     ]) {
       const answer = await request('PATCH', `/api/orgs/${own.orgId}`, {
         key: own.accessToken,

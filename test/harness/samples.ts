@@ -46,6 +46,7 @@ export function sampleFinding(
     scanner: 'semgrep',
     severity: 'high',
     status: 'open',
+    suppressed_in_repository: null,
     title: 'SQL injection',
     description: 'User input reaches a query.',
     rule_id: 'python-sql-built-string',

@@ -76,8 +76,18 @@ export async function git(folder: string, ...args: readonly string[]): Promise<s
   return stdout.trim();
 }
 
+/**
+ * Lets a repository commit its files as they are, whatever its tree's `.gitattributes` say: what it needs to make
+ * hostile ones. Clones know nothing of it.
+ */
+export async function neutralAttributes(path: string): Promise<void> {
+  await mkdir(join(path, '.git', 'info'), { recursive: true });
+  const undone = ['!text', '!eol', '!ident', '!filter', '!working-tree-encoding'];
+  await writeFile(join(path, '.git', 'info', 'attributes'), `* diff ${undone.join(' ')}\n`);
+}
+
 /** Looks like a GitHub token to every scanner, and opens nothing. */
-function githubToken(): string {
+export function githubToken(): string {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
   const random = [...randomBytes(36)].map((byte) => letters.charAt(byte % letters.length)).join('');
   return ['ghp', random].join('_');

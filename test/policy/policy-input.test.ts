@@ -8,13 +8,16 @@ import { startEngine } from './engine.ts';
 
 describe('sample inputs', () => {
   it('are findings as the API shows them, one for each severity', () => {
-    const shown = Finding.omit({ updated_at: true });
+    const shown = Finding.omit({ updated_at: true, suppressed_in_repository: true });
     for (const { finding } of SAMPLE_INPUTS) expect(shown.parse(finding)).toEqual(finding);
     expect(SAMPLE_INPUTS.map(({ finding }) => finding.severity)).toEqual([...SEVERITIES]);
   });
 
-  it('lack the time that moves with what policies decide', () => {
-    for (const { finding } of SAMPLE_INPUTS) expect(finding).not.toHaveProperty('updated_at');
+  it('lack the time that moves with what policies decide, and what the repository says of them', () => {
+    for (const { finding } of SAMPLE_INPUTS) {
+      expect(finding).not.toHaveProperty('updated_at');
+      expect(finding).not.toHaveProperty('suppressed_in_repository');
+    }
   });
 
   it('are something for policies of every kind', async () => {

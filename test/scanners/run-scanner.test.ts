@@ -36,7 +36,7 @@ async function run(scanner: Scanner, more: { seconds?: number; signal?: AbortSig
   const outDir = await mkdtemp(join(root, 'out-'));
   const result = await runScanner({
     scanner,
-    cwd: checkout,
+    checkout,
     outDir,
     deadline: Date.now() + (more.seconds ?? 20) * 1000,
     settings: { semgrepConfig: join(root, 'rules'), offline: true },
@@ -92,7 +92,8 @@ describe('finding a scanner', () => {
   });
 
   test.each([
-    ['semgrep', '1.0.0', true],
+    ['semgrep', '1.0.0', false],
+    ['semgrep', '1.999.0', true],
     ['semgrep', '2.0.0', false],
     ['grype', '0.109.9', false],
     ['grype', '0.110.7', true],

@@ -32,6 +32,16 @@ describe('a file that was not read', () => {
     expect(holds([], path)).toBe(false);
   });
 
+  test('is itself alone where its path is known', () => {
+    const unread = new UnreadPaths([], ['b.ts', 'src']);
+    expect(['b.ts', 'src/b.ts', 'src/lib/a.ts', 'src'].map((path) => unread.mayHold(path))).toEqual([
+      true,
+      false,
+      false,
+      true,
+    ]);
+  });
+
   test('is found in no more time than its path is long', () => {
     const deep = (first: string) => `${first}/${'a/'.repeat(2000)}x`;
     const unread = new UnreadPaths(Array.from({ length: 1000 }, (_, index) => deep(`b${index}`)));

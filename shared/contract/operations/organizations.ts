@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { readRole } from '#domain/permissions.ts';
-import { SCANNERS } from '#domain/vocabulary.ts';
+import { REPOSITORY_EXCLUSIONS, SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
 import {
   clearableText,
@@ -96,6 +96,7 @@ export const organizations = declareGroup('organizations', {
             .nullable()
             .optional(),
           auto_resolve: z.boolean().optional(),
+          repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS).optional(),
         })
         .optional(),
     }),

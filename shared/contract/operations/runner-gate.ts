@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SCANNERS } from '#domain/vocabulary.ts';
+import { REPOSITORY_EXCLUSIONS, SCANNERS } from '#domain/vocabulary.ts';
 import { declareGroup } from '../operation.ts';
 
 /**
@@ -28,6 +28,7 @@ export const runnerGate = declareGroup('runner-gate', {
         allow_local: z.boolean(),
         /** Which private networks may be reached: none, all, or those in CIDR notation. */
         reachable: z.union([z.enum(['public', 'all']), z.array(z.string())]),
+        repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS),
       }),
     },
     errors: ['unauthorized'],

@@ -2,8 +2,10 @@ import * as z from 'zod';
 import {
   FINDING_CATEGORIES,
   FINDING_STATUSES,
+  HIDING_KINDS,
   MEMBER_ROLES,
   PERMISSIONS,
+  REPOSITORY_EXCLUSIONS,
   SCAN_STATUSES,
   SCANNERS,
   SCOPES,
@@ -62,6 +64,8 @@ const OrgSettings = z.object({
   sla_days: SlaDays,
   scan_schedule: z.object({ cron: z.string(), scanners: z.array(z.enum(SCANNERS)) }).nullable(),
   auto_resolve: z.boolean(),
+  /** `honour`: exclusions and comments in repositories hide findings, which keep their status, marked. */
+  repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS),
 });
 
 function organization(id: z.ZodType<string>) {
@@ -262,6 +266,8 @@ export const Scan = z
     finding_counts: SeverityCounts,
     new_count: z.int().min(0),
     resolved_count: z.int().min(0),
+    /** Findings that exclusions and comments of the repositories hide: the runs say which. */
+    suppressed_in_repository_count: z.int().min(0),
     error: ScanError.nullable(),
     created_by: z.string(),
     created_at: Timestamp,
@@ -286,6 +292,14 @@ export const ScanRun = z
         started_at: Timestamp.nullable(),
         finished_at: Timestamp.nullable(),
         finding_count: z.int().min(0).nullable(),
+        /** What the repository hides of what is there: by kind, with the first 20 places. */
+        suppressed_in_repository: z.array(
+          z.object({
+            kind: z.enum(HIDING_KINDS),
+            count: z.int().min(1),
+            places: z.array(z.object({ path: z.string(), line: z.int().nullable() })),
+          }),
+        ),
         error: z.object({ code: z.string(), message: z.string() }).nullable(),
       }),
     ),
@@ -344,6 +358,10 @@ export const Finding = z
         comment: z.string().nullable(),
         expires_at: Timestamp.nullable(),
       })
+      .nullable(),
+    /** What in the repository hides it from its scanner's reports, and where; its status stays. */
+    suppressed_in_repository: z
+      .object({ kind: z.enum(HIDING_KINDS), path: z.string(), line: z.int().nullable() })
       .nullable(),
     priority: z.union([z.string(), z.number()]).nullable(),
     owner: z.string().nullable(),

@@ -9,10 +9,14 @@ import { unpacked } from './unpack.ts';
  * never more of it in memory than that.
  * @throws JsonRefused
  */
-export async function readPruned(bytes: Uint8Array, limits: ReportLimits): Promise<unknown> {
+export async function readPruned(
+  bytes: Uint8Array,
+  limits: ReportLimits,
+  shape = REPORT_SHAPE,
+): Promise<unknown> {
   if (bytes.length === 0) throw new JsonRefused('syntax', 'is empty: send the report as it is');
   const report = new PrunedReport(limits);
-  const filter = new JsonFilter(REPORT_SHAPE, limits, (name, json) => report.take(name, json));
+  const filter = new JsonFilter(shape, limits, (name, json) => report.take(name, json));
   let start = true;
   for await (const piece of unpacked(bytes, limits)) {
     filter.write(start ? withoutMark(piece) : piece);
@@ -56,7 +60,14 @@ class PrunedReport {
   }
 
   complete(json: string): unknown {
-    const report = parsed(json);
+    const report = this.#restored(parsed(json));
+    // Only within an envelope is there another report.
+    if (typeof report === 'object' && report !== null && 'report' in report)
+      report.report = this.#restored(report.report);
+    return report;
+  }
+
+  #restored(report: unknown): unknown {
     if (Array.isArray(report)) return this.#taken.get('leaks') ?? [];
     this.#fill(report, '');
     return report;

@@ -1,6 +1,9 @@
 import { ServiceError } from '#domain/errors.ts';
 import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
+
 import { JsonRefused } from '#shared/json/refused.ts';
+import type { HiddenFinding } from '#shared/reports/hidden.ts';
+
 import { parseReport, recogniseReport } from '#shared/reports/parse.ts';
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 import { InvalidReportError } from '#shared/reports/result.ts';
@@ -25,6 +28,7 @@ export interface ImportedReport {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread?: readonly string[];
+  readonly hidden?: readonly HiddenFinding[] | undefined;
   /** As in `SarifReport`; absent: the scanner's own. */
   readonly tools?: readonly (string | null)[];
 }
@@ -69,10 +73,10 @@ async function readNative(scanner: Scanner, report: unknown, key: string): Promi
     readLines: async () => null,
     secrets: scanner === 'gitleaks' ? secretsIn(report) : new Set(),
   });
-  const { findings, incomplete, unread } = parseReport(scanner, sanitised);
+  const { findings, hidden, incomplete, unread } = parseReport(scanner, sanitised);
   if (findings.length > MAX_RESULTS)
     throw wrongReport(`The report holds ${findings.length} results; at most ${MAX_RESULTS} are taken`);
-  return { scanner, findings, incomplete, unread };
+  return { scanner, findings, hidden, incomplete, unread };
 }
 
 async function read(bytes: Uint8Array, limits: ReportLimits): Promise<unknown> {

@@ -35,6 +35,8 @@ export interface ReadReport {
   /** As in `ParsedReport`. */
   readonly incomplete: string | null;
   readonly unread: readonly string[];
+  /** Whether there is something that its repository hides. */
+  readonly hides: boolean;
   readonly sets: readonly ReadSet[];
 }
 

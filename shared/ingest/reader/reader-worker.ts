@@ -1,7 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { ServiceError } from '#domain/errors.ts';
 import { JsonRefused } from '#shared/json/refused.ts';
-import { InvalidReportError, parseReport } from '#shared/reports/parse.ts';
+import { InvalidReportError } from '#shared/reports/parse.ts';
+import { parseRunnerReport } from '#shared/reports/runner-report.ts';
 import type { WorkerMessage } from '#shared/threads/expendable-worker.ts';
 import { zipLines } from '../report-lines.ts';
 import { sourceOf } from '../report-source.ts';
@@ -9,6 +10,7 @@ import { readReportedSets } from '../reported-set.ts';
 import { readPruned } from './read-pruned.ts';
 import { type ImportedReport, readUpload } from './read-upload.ts';
 import type { ReadEnd, ReadPart, ReadReport, ReadRequest, Refusal } from './reader-messages.ts';
+import { RUNNER_SHAPE } from './report-shape.ts';
 
 /**
  * The thread that reports are read in, from their first byte on: whatever one of them costs, it costs this
@@ -41,7 +43,7 @@ async function readRun({
   scanner,
   limits,
 }: Extract<ReadRequest, { from: 'runner' }>): Promise<ImportedReport> {
-  return { scanner, ...parseReport(scanner, await readPruned(bytes, limits)) };
+  return { scanner, ...parseRunnerReport(scanner, await readPruned(bytes, limits, RUNNER_SHAPE)) };
 }
 
 async function summarise(
@@ -58,6 +60,7 @@ async function summarise(
         scanner: report.scanner,
         incomplete: report.incomplete,
         unread: report.unread ?? [],
+        hides: (report.hidden ?? []).length > 0,
         sets: sets.map(({ origin, counts, digest, entries }) => ({
           origin,
           counts,

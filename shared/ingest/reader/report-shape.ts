@@ -57,6 +57,16 @@ export const REPORT_SHAPE: Shape = {
   ]),
 };
 
+/** The same as our own runner hands it over: in an envelope that no import has (`runnerReport`). */
+export const RUNNER_SHAPE: Shape = {
+  ...REPORT_SHAPE,
+  ...membersOf([
+    ...(REPORT_SHAPE.members ?? []),
+    ['report', REPORT_SHAPE],
+    ...fieldsOf('format', 'unread', 'hidden'),
+  ]),
+};
+
 /** Lists whose elements are results; the others are counted by what they take alone. */
 export const RESULT_LISTS: ReadonlySet<string> = new Set([
   'leaks',
