@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { ServiceError } from '#domain/errors.ts';
 import { JsonRefused } from '#shared/json/refused.ts';
@@ -14,6 +15,9 @@ import type { ReadEnd, ReadPart, ReadReport, ReadRequest, Refusal } from './read
  * The thread that reports are read in, from their first byte on: whatever one of them costs, it costs this
  * thread, which may be ended at any time.
  */
+/** A thread that has grown beyond this is replaced: it would keep what it took while it waits. */
+const WORN_BYTES = 128 * 1024 * 1024;
+
 function post(message: WorkerMessage<ReadPart, ReadEnd>): void {
   parentPort?.postMessage(message);
 }
@@ -29,7 +33,7 @@ async function read(request: ReadRequest): Promise<void> {
     if (!refused) throw error;
     end = { refused };
   }
-  post({ end });
+  post({ end, worn: getHeapStatistics().total_heap_size > WORN_BYTES });
 }
 
 async function readCaller({ bytes, named, key, limits }: Extract<ReadRequest, { from: 'upload' }>) {
