@@ -195,7 +195,6 @@ describe('who evaluates', () => {
       'bulk-messages',
       'bulk-worker',
       'evaluate',
-      'expendable-worker',
       'files',
       'go-format',
       'hosted-builtins',
@@ -203,9 +202,10 @@ describe('who evaluates', () => {
       'json-depth',
       'loaded-policies',
       'sort-sets',
-      'turns',
     ].map((name) => `shared/policy/${name}.ts`);
-    const allowed = ['package.json', 'node_modules/*', 'shared/domain/errors.ts', ...sources];
+    const threads = ['expendable-worker', 'turns'].map((name) => `shared/threads/${name}.ts`);
+    const shared = ['package.json', 'node_modules/*', 'shared/domain/errors.ts'];
+    const allowed = [...shared, ...threads, ...sources];
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [

@@ -69,7 +69,7 @@ export const imports = declareGroup('imports', {
     query: importQuery,
     upload: {
       description:
-        'The report as it is; gzip as application/gzip. At most 4 MB as sent and 25,000 results a run.',
+        'The report as it is; gzip as application/gzip. At most 4 MB as sent, 200 MB unpacked, 25,000 results a run and 80 MB of what is kept of them; it is read within 18 seconds.',
       maximumBytes: 4 * MEGABYTE,
       example: EXAMPLE,
       contentTypes: ['application/json', 'application/sarif+json', 'application/gzip'],
@@ -83,7 +83,8 @@ export const imports = declareGroup('imports', {
     family: 'B',
     method: 'POST',
     path: '/api/assets/{asset_id}/findings/import-url',
-    summary: 'A presigned upload for a larger report, up to 100 MB, which starts the same import',
+    summary:
+      'A presigned upload for a larger report, up to 100 MB (200 MB unpacked), which starts the same import',
     permission: 'scans:write',
     addition: true,
     params: z.object({ asset_id: opaqueIdInput('asset') }),

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { ServiceError } from '#domain/errors.ts';
 import { JsonRefused } from '#shared/json/refused.ts';
@@ -16,6 +17,9 @@ import { RUNNER_SHAPE } from './report-shape.ts';
  * The thread that reports are read in, from their first byte on: whatever one of them costs, it costs this
  * thread, which may be ended at any time.
  */
+/** A thread that has grown beyond this is replaced: it would keep what it took while it waits. */
+const WORN_BYTES = 128 * 1024 * 1024;
+
 function post(message: WorkerMessage<ReadPart, ReadEnd>): void {
   parentPort?.postMessage(message);
 }
@@ -31,7 +35,7 @@ async function read(request: ReadRequest): Promise<void> {
     if (!refused) throw error;
     end = { refused };
   }
-  post({ end });
+  post({ end, worn: getHeapStatistics().total_heap_size > WORN_BYTES });
 }
 
 async function readCaller({ bytes, named, key, limits }: Extract<ReadRequest, { from: 'upload' }>) {
