@@ -88,7 +88,7 @@ async function readOf(report: ReturnType<typeof reported>) {
     count: entries.size,
   }));
   return {
-    reports: [{ scanner, incomplete, unread: [], sets: read }],
+    reports: [{ scanner, incomplete, unread: [], hides: false, sets: read }],
     lines: zipLines(report).then((lines) => [lines]),
   };
 }

@@ -71,14 +71,15 @@ function isFinding(rule: Rule, text: string, match: RegExpExecArray, secret: str
   return ![data.allowlist, ...rule.allowlists].some((list) => isAllowed(list, targets));
 }
 
-/** Some groups are but a part of the pattern's structure. */
+/** In an address, some groups are but a part of the pattern's structure. */
 const SHORTEST_SECRET = 6;
 
 /** The group that the rule names, else the first that holds something, else all that was matched. */
 function secretOf({ secretGroup }: Rule, match: RegExpExecArray): SecretRange {
   const groups = match.slice(1);
   const group = secretGroup > 0 ? groups[secretGroup - 1] : groups.find((one) => one);
-  const value = group === undefined || group.length < SHORTEST_SECRET ? match[0] : group;
+  const isPart = group !== undefined && group.length < SHORTEST_SECRET && match[0].includes('://');
+  const value = group === undefined || isPart ? match[0] : group;
   const start = match.index + match[0].indexOf(value);
   return { start, end: start + value.length };
 }
