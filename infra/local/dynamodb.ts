@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -48,10 +49,10 @@ export async function startDynamoDb(
   const pidFile = dataDir === null ? null : `${dataDir}/dynamodb.pid`;
   if (pidFile) await endStale(pidFile, program);
 
-  const port = await freePort();
+  const place = await freePlace();
   const lost = Promise.withResolvers<string>();
   let stopping = false;
-  let current = await launch(program, port, dataDir);
+  let current = await launch(program, place, dataDir);
   void watchOver();
 
   async function watchOver(): Promise<void> {
@@ -65,7 +66,7 @@ export async function startDynamoDb(
       deaths = [...deaths, Date.now()].filter((at) => Date.now() - at < WHILE_MS);
       try {
         if (deaths.length >= MOST_DEATHS) throw new Error(`${how}, ${deaths.length} times within 5 minutes`);
-        current = await launch(program, port, dataDir);
+        current = await launch(program, place, dataDir);
         say(`${how}; it was started again, with its data`);
       } catch (error) {
         lost.resolve(error instanceof Error ? error.message : String(error));
@@ -75,7 +76,7 @@ export async function startDynamoDb(
   }
 
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `http://${place.host}:${place.port}`,
     lost: lost.promise,
     async stop() {
       stopping = true;
@@ -95,11 +96,14 @@ interface Launched {
   readonly ended: Promise<string>;
 }
 
-async function launch(program: string, port: number, dataDir: string | null): Promise<Launched> {
+async function launch(program: string, place: Place, dataDir: string | null): Promise<Launched> {
   const database = dataDir === null ? [] : ['--db-path', `${dataDir}/dynamodb.sqlite`];
   // Made by us, so that it (and SQLite's files beside it, which follow it) is its owner's alone.
   for (const path of database.slice(1)) closeSync(openSync(path, 'a', 0o600));
-  const { file, args } = endWithParent(program, ['serve', '-p', String(port), ...database]);
+  const { file, args } = endWithParent(program, [
+    ...['serve', '--host', place.host, '-p', String(place.port)],
+    ...database,
+  ]);
   // In a group of its own: Ctrl-C at the terminal must reach us alone, who then end it last.
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   running.add(child);
@@ -153,11 +157,30 @@ async function endStale(pidFile: string, program: string): Promise<void> {
   }
 }
 
-function freePort(): Promise<number> {
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * It looks at neither signatures nor host names. So it is where nobody finds it by chance, such as a page in a
+ * browser: all of 127.0.0.0/8 is this machine on Linux, where alone it is there.
+ */
+async function freePlace(): Promise<Place> {
+  const host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`;
+  try {
+    return { host, port: await freePort(host) };
+  } catch {
+    // A sandbox may have the one address alone.
+    return { host: '127.0.0.1', port: await freePort('127.0.0.1') };
+  }
+}
+
+function freePort(host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.listen(0, host, () => {
       const { port } = server.address() as AddressInfo;
       server.close(() => resolve(port));
     });
