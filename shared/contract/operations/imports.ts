@@ -69,7 +69,7 @@ export const imports = declareGroup('imports', {
     query: importQuery,
     upload: {
       description:
-        'The report as it is; gzip as application/gzip. At most 4 MB as sent, 200 MB unpacked, 25,000 results a run and 80 MB of what is kept of them; it is read within 18 seconds.',
+        'The report as it is; gzip as application/gzip. At most 4 MB as sent, 200 MB unpacked, 25,000 results a run and 64 MB of what is kept of them; it is read within 18 seconds.',
       maximumBytes: 4 * MEGABYTE,
       example: EXAMPLE,
       contentTypes: ['application/json', 'application/sarif+json', 'application/gzip'],

@@ -18,7 +18,7 @@ import { RUNNER_SHAPE } from './report-shape.ts';
  * thread, which may be ended at any time.
  */
 /** A thread that has grown beyond this is replaced: it would keep what it took while it waits. */
-const WORN_BYTES = 128 * 1024 * 1024;
+const WORN_BYTES = 64 * 1024 * 1024;
 
 function post(message: WorkerMessage<ReadPart, ReadEnd>): void {
   parentPort?.postMessage(message);

@@ -26,5 +26,5 @@ export const REPORT_LIMITS: ReportLimits = {
   depth: 200,
   text: 64 * 1024,
   item: 24 * MEGABYTE,
-  kept: 80 * MEGABYTE,
+  kept: 64 * MEGABYTE,
 };
