@@ -1,5 +1,3 @@
-import type { CloneSource } from './clone-source.ts';
-
 /** The repository can't be scanned because it can't be had. The message is for the person who asked for it. */
 export class CloneError extends Error {
   override readonly name = 'CloneError';
@@ -11,6 +9,13 @@ export class CloneError extends Error {
     super(message);
     this.detail = detail;
   }
+}
+
+/** What was to be cloned. */
+interface Asked {
+  readonly location: string;
+  readonly protocol: string;
+  readonly credentials: { readonly username: string; readonly password: string } | null;
 }
 
 type Explanation = readonly [RegExp, (location: string) => string];
@@ -48,10 +53,7 @@ export function unreachable(location: string): string {
 }
 
 /** The failure for the person who asked; no credentials in it, wherever git may have put them. */
-export function explainGitFailure(
-  stderr: string,
-  { location, protocol, credentials }: CloneSource,
-): CloneError {
+export function explainGitFailure(stderr: string, { location, protocol, credentials }: Asked): CloneError {
   const told = plainly(stderr, credentials);
   const known = (protocol === 'file' ? [...EXPLANATIONS, ...OF_PATHS] : EXPLANATIONS).find(([pattern]) =>
     pattern.test(stderr),
@@ -61,7 +63,7 @@ export function explainGitFailure(
   return new CloneError(unreachable(location), told);
 }
 
-function plainly(stderr: string, credentials: CloneSource['credentials']): string {
+function plainly(stderr: string, credentials: Asked['credentials']): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const last =
     lines.findLast((line) => /^(?:fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');

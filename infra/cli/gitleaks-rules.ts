@@ -37,7 +37,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   '[:alnum:]': 'A-Za-z0-9',
 };
 
-const TARGET = fileURLToPath(new URL('../../shared/reports/gitleaks/', import.meta.url));
+const TARGET = fileURLToPath(new URL('../../shared/reports/gitleaks-rules/', import.meta.url));
 const { version, install } = SCANNER_RELEASES.gitleaks;
 if (install.by === 'pip') throw new Error('Gitleaks is a Go module');
 const downloaded = execFileSync('go', ['mod', 'download', '-json', `${install.module}@v${version}`], {

@@ -5,7 +5,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { type SecretRange, secretsByRules } from './gitleaks/rules.ts';
+import { type SecretRange, secretsByRules } from './gitleaks-rules/secrets-by-rules.ts';
 import { decoded, replaceEncoded } from './secret-encodings.ts';
 import { withoutAwsSecrets, withoutElements, withoutSaid } from './secret-prose.ts';
 import { isSecret, isTerm, isWords, looksGiven, PLACEHOLDER, REDACTED } from './secret-values.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { findings } from '#contract/operations/findings.ts';
-import rules from '#shared/reports/gitleaks/rules.json' with { type: 'json' };
+import rules from '#shared/reports/gitleaks-rules/rules.json' with { type: 'json' };
 import { withoutSecrets } from '#shared/reports/secret-shapes.ts';
 import { attack } from '#test/harness/attack.ts';
 import { importReport } from '#test/harness/importing.ts';
