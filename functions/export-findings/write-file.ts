@@ -3,6 +3,7 @@ import type { Finding } from '#contract/schemas/records.ts';
 import { SCANNERS, type Scanner } from '#domain/vocabulary.ts';
 import { csvHeader, csvLine } from '#shared/export/csv.ts';
 import { SARIF_HEAD, toResult, toRule } from '#shared/export/sarif.ts';
+import { jsonLine } from '#shared/json/json-line.ts';
 import type { ExportRecord } from '#store/exports.ts';
 
 type FindingShown = z.input<typeof Finding>;
@@ -17,7 +18,7 @@ export function writeFile(format: ExportRecord['format'], read: ReadFindings): A
 }
 
 async function* writeLines(read: ReadFindings): AsyncIterable<string> {
-  for await (const finding of read(null)) yield `${JSON.stringify(finding)}\n`;
+  for await (const finding of read(null)) yield jsonLine(finding);
 }
 
 async function* writeCsv(read: ReadFindings): AsyncIterable<string> {

@@ -4,8 +4,8 @@ import { createGunzip } from 'node:zlib';
 import * as z from 'zod';
 
 import { FINDING_CATEGORIES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
+import { jsonLine } from '#shared/json/json-line.ts';
 import { HiddenFinding } from '#shared/reports/hidden.ts';
-
 import type { ReportedFinding } from '#shared/reports/reported-finding.ts';
 
 /**
@@ -103,6 +103,6 @@ export function* linesOf(report: ReportAtHand): Iterable<string> {
     hidden: [...hidden],
     tools: [...tools],
   };
-  yield `${JSON.stringify(header)}\n`;
-  for (const finding of findings) yield `${JSON.stringify(finding)}\n`;
+  yield jsonLine(header);
+  for (const finding of findings) yield jsonLine(finding);
 }

@@ -104,7 +104,7 @@ export function descriptionOf(...paragraphs: readonly (string | null | undefined
   const distinct = [...new Set(texts)].filter((text) => text !== '');
   const beginning = distinct.join('\n\n').slice(0, LONGEST_DESCRIPTION + 1);
   return cut(
-    textWithoutSecrets(beginning.replace(/[^\P{Cc}\n\t]/gu, ''), LONGEST_DESCRIPTION),
+    textWithoutSecrets(beginning.replace(/[^\P{Cc}\n\t]/gu, '').replace(OVERRIDES, ''), LONGEST_DESCRIPTION),
     DESCRIPTION_LENGTH,
   );
 }
@@ -180,9 +180,12 @@ export function normaliseCode(code: string): string {
   return code.replace(HIDING_COMMENT, '').replace(/\s+/g, ' ').trim();
 }
 
+/** Embeddings, overrides and isolates: a text would read otherwise than it is (and so would the list that it is in). */
+const OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/gu;
+
 /** Control characters would steer the terminal of who lists the findings. */
 function withoutControls(text: string, replacement: string): string {
-  return text.replace(/\p{Cc}/gu, replacement);
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, replacement).replace(OVERRIDES, '');
 }
 
 function cut(text: string, length: number): string {

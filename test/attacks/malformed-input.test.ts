@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect } from 'vitest';
 import { attack } from '#test/harness/attack.ts';
 import { request } from '#test/harness/http.ts';
+import { freshAsset, importReport } from '#test/harness/importing.ts';
 import { createTestOrganization, type TestOrganization } from '#test/harness/organization.ts';
+import { sarifLog } from '#test/harness/sarif.ts';
 
 let org: TestOrganization;
 beforeAll(async () => {
@@ -97,6 +99,18 @@ describe('a name', () => {
       const answer = await request('POST', '/api/projects', { key: org.accessToken, body: { name } });
       expect([answer.status, answer.body.name]).toEqual([201, name]);
     }
+  });
+
+  attack('malformed input', 'got through', 'with an override in what an import says', async () => {
+    const asset = await freshAsset(org);
+    const text = 'reads \u202eotherwise\u2029 than it is';
+    const log = sarifLog([{ path: 'src/a\u202etxt.ts', rule: 'rule\u2066x', text }], 'Tool');
+    const scan = await importReport(org, asset, log, { scanner: 'semgrep' });
+    expect(scan).toMatchObject({ status: 'completed', error: null });
+    const list = await request('GET', `/api/assets/${asset}/findings`, { key: org.accessToken });
+    expect(list.body.data).toHaveLength(1);
+    expect(JSON.stringify(list.body.data)).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    expect(list.body.data).toMatchObject([{ location: { path: 'src/atxt.ts' } }]);
   });
 
   attack('malformed input', 'got through', 'with an override in prose of several lines', async () => {
