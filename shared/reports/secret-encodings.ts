@@ -4,6 +4,8 @@
  * characters that nobody sees.
  */
 
+import { traitsOf } from './text-traits.ts';
+
 const ENTITY =
   /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(quot|apos|amp|lt|gt|nbsp|colon|equals|commat|sol|lowbar|hyphen|dash|num|period|excl|dollar|percnt|semi|comma|lpar|rpar|ast|plus|quest|lsqb|rsqb|lcub|rcub|vert|bsol|grave|NewLine|Tab));?/gi;
 const NAMED: Readonly<Record<string, string>> = {
@@ -47,12 +49,9 @@ const ESCAPE = /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0
 /** Soft hyphens, joiners, invisible operators, variation selectors, tags. */
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** Whether a text has anything that could be an encoding: most have none, and are looked through once. */
-const ENCODED = /[&%\\]|[^\p{ASCII}]/u;
-
 /** One layer of encodings less; the text itself where there is none. */
 export function decoded(text: string): string {
-  if (!ENCODED.test(text)) return text;
+  if (!traitsOf(text).isEncoded) return text;
   return text
     .replace(ENTITY, (all, decimal?: string, hex?: string, name?: string) =>
       name !== undefined
@@ -86,12 +85,14 @@ function fromPercent(run: string): string {
 }
 
 /** What may be a text in base64 (either alphabet) or in hexadecimal digits. */
+const SHORTEST_RUN = 16;
 const BLOBS = /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,16384}={0,2})/g;
 /** Shorter ones are no secret with anything that tells it. */
 const SHORTEST_TEXT = 10;
 
 /** The runs of a text that are a text themselves, encoded; what they say tells whether they are to be shown. */
 export function replaceEncoded(text: string, isShown: (inside: string) => boolean, mark: string): string {
+  if (traitsOf(text).run < SHORTEST_RUN) return text;
   return text.replace(BLOBS, (run) => (textsIn(run).every(isShown) ? run : mark));
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { isSecret, isWords, looksGiven, PLACEHOLDER, REDACTED } from './secret-values.ts';
+import { traitsOf } from './text-traits.ts';
 
 /** Password, secret key and their like; with and without the marks that are left out where keyboards lack them. */
 const WORDS = [
@@ -86,11 +87,13 @@ export function withoutElements(text: string): string {
 }
 
 /** The secret half of a pair of AWS keys has no beginning to know it by: forty characters of its alphabet. */
+const AWS_LENGTH = 40;
 const AWS_SECRET = /(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/_-])/g;
 const AWS_CONTEXT = /aws|amazon|akia|asia|secret|access.?key|credential|\biam\b|\bs3\b|密|秘/i;
 
 /** Where the text around it speaks of such keys. */
 export function withoutAwsSecrets(text: string): string {
+  if (traitsOf(text).run < AWS_LENGTH) return text;
   return text.replace(AWS_SECRET, (value, at: number) => {
     const around = text.slice(Math.max(0, at - 160), at) + text.slice(at + 40, at + 100);
     return looksRandom(value) && AWS_CONTEXT.test(around) ? REDACTED : value;

@@ -135,35 +135,52 @@ function patternOf(source: string): RegExp {
   return made;
 }
 
-/** By their first two characters: which keywords may begin where a text has these. */
-const KEYWORDS = new Map<number, { readonly word: string; readonly rules: Rule[] }[]>();
-const BEGINNINGS = new Uint8Array(1 << 16);
+/** Letters in small, and nothing for what no keyword holds. */
+const FOLDED = new Uint8Array(128);
+for (let code = 1; code < 128; code += 1)
+  FOLDED[code] = String.fromCharCode(code).toLowerCase().charCodeAt(0);
+
+interface Keyword {
+  readonly word: string;
+  readonly rules: Rule[];
+}
+
+/** Keywords by their first three characters, those of two characters by these; and whether there are any. */
+const KEYWORDS = new Map<number, Keyword[]>();
+const PAIRS = new Uint8Array(1 << 14);
+const TRIPLES = new Uint8Array(1 << 21);
 for (const rule of data.rules) {
   for (const keyword of rule.keywords) {
     const word = keyword.toLowerCase();
-    const beginning = beginningAt(word, 0);
+    const [first = 0, second = 0, third = 0] = Array.from(word, (one) => one.charCodeAt(0));
+    const beginning = (first << 14) | (second << 7) | third;
+    if (third === 0) PAIRS[(first << 7) | second] = 1;
+    else TRIPLES[beginning] = 1;
     const held = KEYWORDS.get(beginning) ?? [];
     KEYWORDS.set(beginning, held);
-    BEGINNINGS[beginning] = 1;
     const same = held.find((one) => one.word === word);
     if (same) same.rules.push(rule);
     else held.push({ word, rules: [rule] });
   }
 }
 
-function beginningAt(text: string, at: number): number {
-  return ((text.charCodeAt(at) & 0xff) << 8) | (text.charCodeAt(at + 1) & 0xff);
-}
-
 /** The rules one of whose keywords the text holds, in one pass over it. */
 function rulesFor(text: string): Set<Rule> {
-  const lower = text.toLowerCase();
   const wanted = new Set<Rule>();
-  for (let at = 0; at + 1 < lower.length; at += 1) {
-    const beginning = beginningAt(lower, at);
-    if (BEGINNINGS[beginning] === 0) continue;
+  const take = (beginning: number, at: number) => {
     for (const { word, rules } of KEYWORDS.get(beginning) ?? [])
-      if (lower.startsWith(word, at)) for (const rule of rules) wanted.add(rule);
+      if (word.length <= 3 || text.slice(at, at + word.length).toLowerCase() === word)
+        for (const rule of rules) wanted.add(rule);
+  };
+  let [before, last] = [0, 0];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const next = code < 128 ? (FOLDED[code] as number) : 0;
+    const pair = (last << 7) | next;
+    if (PAIRS[pair] === 1) take(pair << 7, at - 1);
+    if (TRIPLES[(before << 14) | pair] === 1) take((before << 14) | pair, at - 2);
+    before = last;
+    last = next;
   }
   return wanted;
 }
