@@ -5,14 +5,16 @@ import type { HttpResponse } from '#http/render.ts';
 import type { HttpEvent } from '#http/request-state.ts';
 
 /** What the reference page is made of: our own files, and Swagger UI's, all from this function: no CDN. */
-const FILES: Record<string, { readonly type: string; readonly own: boolean }> = {
-  'index.html': { type: 'text/html; charset=utf-8', own: true },
-  'reference.js': { type: 'text/javascript; charset=utf-8', own: true },
-  'reference.css': { type: 'text/css; charset=utf-8', own: true },
-  'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', own: false },
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', own: false },
-  'favicon-32x32.png': { type: 'image/png', own: false },
-};
+const FILES = new Map<string, { readonly type: string; readonly own: boolean }>(
+  Object.entries({
+    'index.html': { type: 'text/html; charset=utf-8', own: true },
+    'reference.js': { type: 'text/javascript; charset=utf-8', own: true },
+    'reference.css': { type: 'text/css; charset=utf-8', own: true },
+    'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', own: false },
+    'swagger-ui.css': { type: 'text/css; charset=utf-8', own: false },
+    'favicon-32x32.png': { type: 'image/png', own: false },
+  }),
+);
 
 const HEADERS = {
   // Swagger UI writes style attributes and shows data: images; scripts are files of this origin alone.
@@ -34,7 +36,7 @@ export function createPage(assetsDir: string) {
     const name = /^\/docs(?:\/([\w.-]+))?$/.exec(event.rawPath);
     if (!name) throw notFound(event.rawPath);
     const wanted = name[1] ?? 'index.html';
-    const file = FILES[wanted];
+    const file = FILES.get(wanted);
     if (!file) throw notFound(event.rawPath);
     const body = await (held.get(wanted) ?? remember(wanted, readFile(`${folderOf(file.own)}/${wanted}`)));
     return {

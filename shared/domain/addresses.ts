@@ -15,9 +15,9 @@ export type AddressPolicy = 'public' | 'all' | readonly string[];
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 /** ISATAP interface identifiers, `…:0:5efe:a.b.c.d`, which lead to the IPv4 address at their end. */
 const ISATAP = new Set([0x0000, 0x0200]);
-/** Metadata services that are at no link-local address: EC2 over IPv6, Alibaba Cloud, Oracle Cloud. */
-const METADATA = ['fd00:ec2::254/128', '100.100.100.200/32', '192.0.0.192/32'].map((one) =>
-  ipaddr.parseCIDR(one),
+/** Metadata services that are at no link-local address: EC2 over IPv6, Alibaba Cloud, Oracle Cloud, Azure. */
+const METADATA = ['fd00:ec2::254/128', '100.100.100.200/32', '192.0.0.192/32', '168.63.129.16/32'].map(
+  (one) => ipaddr.parseCIDR(one),
 );
 /** Prefixes behind which an IPv4 address stands, and where in its bytes. */
 const EMBEDDED: readonly { readonly within: [Address, number]; readonly at: number; readonly xor?: 0xff }[] =

@@ -46,6 +46,7 @@ export function readClonePlace(text: string, allowed: Allowed): ClonePlace | { r
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { problem: 'must be an http or https URL' };
+  if (!isPlainAddress(text)) return { problem: 'must be an address as it is read: https://host/path' };
   if (url.username !== '' || url.password !== '')
     return { problem: 'must not contain credentials: connect an integration instead' };
   if (url.search !== '' || url.hash !== '') return { problem: 'must have neither a query nor a fragment' };
@@ -54,6 +55,21 @@ export function readClonePlace(text: string, allowed: Allowed): ClonePlace | { r
   const cloneUrl = withoutTrailingSlash(url.href);
   const provider = PROVIDERS[bareHost(hostname)] ?? 'manual';
   return { cloneUrl, provider, fullName: lastSegments(path, 2), host: hostname };
+}
+
+/**
+ * Whether everybody reads an address alike: a backslash is a slash to some and part of a name to others, and so are
+ * missing or more slashes before the host. Port 0 is nobody's, and a broken or hidden escape nothing.
+ */
+export function isPlainAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    /^https?:\/\/[^/\\]+/i.test(text) &&
+    !text.includes('\\') &&
+    url.port !== '0' &&
+    decodedPath(url) !== null
+  );
 }
 
 /**

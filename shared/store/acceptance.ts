@@ -4,8 +4,12 @@ import { userKey } from './keys.ts';
 import type { Write } from './table.ts';
 import type { UserRecord } from './users.ts';
 
-/** Passwords of one account beside its first: they are part of what every request reads of its user. */
-const MOST_PASSWORDS = 20;
+/**
+ * Passwords of one account beside its first: they are part of what every request reads of its user. Strangers can
+ * add some, by inviting the person and accepting themselves: a member whom a void password shut out comes in again
+ * whatever their number.
+ */
+const MOST_PASSWORDS = 100;
 
 /** What an invitation is accepted with: the account's item must still be so when it is. */
 export type Acceptance =
@@ -15,18 +19,22 @@ export type Acceptance =
   | { readonly chosen: { readonly id: string; readonly hash: string }; readonly kept: readonly string[] };
 
 /** What the account has to be when it accepts; a password chosen with the invitation is added to it. */
-export function accountWrite(user: UserRecord, acceptance: Acceptance): Write {
+export function accountWrite(user: UserRecord, acceptance: Acceptance, isMember: boolean): Write {
   const Key = userKey(user.id);
   if ('chosen' in acceptance)
-    return { Update: { Key, ...choosing(user, acceptance) }, otherwise: changedMeanwhile };
+    return { Update: { Key, ...choosing(user, acceptance, isMember) }, otherwise: changedMeanwhile };
   const { password } = acceptance;
   return { ConditionCheck: { Key, ...signedInWith(password) }, otherwise: changedMeanwhile };
 }
 
 /** What opens nothing any more makes room. */
-function choosing(user: UserRecord, { chosen, kept }: Extract<Acceptance, { chosen: object }>) {
+function choosing(
+  user: UserRecord,
+  { chosen, kept }: Extract<Acceptance, { chosen: object }>,
+  isMember: boolean,
+) {
   const left = Object.entries(user.passwords ?? {}).filter(([id]) => kept.includes(id));
-  if (left.length >= MOST_PASSWORDS)
+  if (left.length >= MOST_PASSWORDS && !isMember)
     throw new ServiceError('conflict', 'The account has as many passwords as it may: accept signed in');
   const { id, hash } = chosen;
   const passwords = { ...Object.fromEntries(left), [id]: { hash, generation: 0 } };

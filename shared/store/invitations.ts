@@ -165,8 +165,9 @@ export function createInvitationStore(table: Table) {
       const password = 'chosen' in acceptance ? acceptance.chosen.id : acceptance.password;
       await table.transact([
         ...endWrites(invitation, attribution.at),
-        accountWrite(account, acceptance),
-        adminCountWrite(orgId, !held && role === 'Admin' ? 1 : 0),
+        accountWrite(account, acceptance, held !== undefined),
+        // Of an organization that is being deleted the token is as good as any other that can't be accepted.
+        { ...adminCountWrite(orgId, !held && role === 'Admin' ? 1 : 0), otherwise: gone },
         ...(held
           ? [reopenWrite(held, password)]
           : membershipWrites(orgId, userId, role, attribution, password)),

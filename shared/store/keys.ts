@@ -319,7 +319,11 @@ export const singlePartitions = (orgId: string): string[] => [
 export const chunksPartition = (orgId: string, assetId: string, origin: Origin): string =>
   `${org(orgId)}#CHUNKS#${assetId}#${origin}`;
 
-/** Names are compared without case, width and surrounding space. */
+/** Names are compared without case, width, surrounding space, and what nobody sees of them. */
 export function foldName(name: string): string {
-  return name.normalize('NFKC').trim().toLowerCase();
+  return name
+    .normalize('NFKC')
+    .replace(/\u200c|\u200d|\ufe0e|\ufe0f/g, '')
+    .trim()
+    .toLowerCase();
 }

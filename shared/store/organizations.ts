@@ -274,21 +274,29 @@ export function createOrganizationStore(table: Table) {
 
 /**
  * Counts an organization on the user who makes it. The counter is the cap, however many are made at once; a
- * password that somebody else chose makes none, or that somebody would be an admin of it too.
+ * password that somebody else chose makes none, or that somebody would be an admin of it too. Nor does one that was
+ * chosen with an invitation, where the user has another proof: it may be the inviter's, who would use up the cap.
  */
 function founderWrite({ userId, password, most }: Founder): Write {
-  const own = password === FIRST_PASSWORD ? ' AND attribute_not_exists(password_set_by)' : '';
+  const own =
+    password === null
+      ? ''
+      : password === FIRST_PASSWORD
+        ? ' AND attribute_not_exists(password_set_by)'
+        : ' AND attribute_not_exists(#identity) AND (attribute_exists(password_set_by) OR NOT attribute_type(password_hash, :text))';
+  const isChosen = password !== null && password !== FIRST_PASSWORD;
   return {
     Update: {
       Key: userKey(userId),
       UpdateExpression: 'ADD organizations_made :one',
       ConditionExpression: `attribute_exists(pk) AND (attribute_not_exists(organizations_made) OR organizations_made < :most)${own}`,
-      ExpressionAttributeValues: { ':one': 1, ':most': most },
+      ...(isChosen && { ExpressionAttributeNames: { '#identity': 'identity' } }),
+      ExpressionAttributeValues: { ':one': 1, ':most': most, ...(isChosen && { ':text': 'S' }) },
     },
     otherwise: () =>
       new ServiceError(
         'conflict',
-        `A user may make at most ${most} organizations, and none before choosing a password of their own`,
+        `A user may make at most ${most} organizations, signed in with a password that they chose for the account itself, or by its identity provider`,
       ),
   };
 }

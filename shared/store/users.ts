@@ -35,10 +35,13 @@ export interface Password {
   readonly generation: number;
 }
 
-/** The passwords that an account has now, the one that it was made with first. */
+/** The passwords that an account has now: the one that it was made with, then the others as they were chosen. */
 export function passwordsOf(user: UserRecord): Password[] {
   const { password_hash: hash, session_generation: generation = 0 } = user;
-  const chosen = Object.entries(user.passwords ?? {}).map(([id, password]) => ({ id, ...password }));
+  // The store keeps a map in no order; ids are of their time.
+  const chosen = Object.entries(user.passwords ?? {})
+    .map(([id, password]) => ({ id, ...password }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
   return [...(hash === null ? [] : [{ id: FIRST_PASSWORD, hash, generation }]), ...chosen];
 }
 

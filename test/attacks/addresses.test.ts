@@ -65,6 +65,7 @@ const HOSTS: readonly (readonly ['held' | 'got through', string])[] = [
   ['got through', '[fec0::1]'],
   ['got through', '[2001:db8::1]'],
   ['got through', '[4000::1]'],
+  ['got through', '168.63.129.16'],
 ];
 
 describe('an address that is named', () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isPlainAddress } from '#domain/clone-url.ts';
 import { WEBHOOK_EVENTS } from '#domain/vocabulary.ts';
 import { Timestamp, text, Uuid } from './common.ts';
 
@@ -7,7 +8,7 @@ function httpUrl(without: string, fits: (url: URL) => boolean) {
   return text(2000)
     .refine((value) => {
       const url = URL.parse(value);
-      return url !== null && /^https?:$/.test(url.protocol) && fits(url);
+      return url !== null && /^https?:$/.test(url.protocol) && isPlainAddress(value) && fits(url);
     }, `must be an http or https URL without ${without}`)
     .meta({ format: 'uri' });
 }
