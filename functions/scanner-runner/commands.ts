@@ -151,7 +151,8 @@ async function trivyCommand(
       ...(settings.offline ? offline : []),
       // Else it asks whatever Maven repositories a `pom.xml` names, also on this machine's loopback.
       '--offline-scan',
-      ...['--quiet', '--format', 'json', '--output', report, checkout],
+      // Not `--quiet`: it says nowhere else which files it could not parse.
+      ...['--no-progress', '--format', 'json', '--output', report, checkout],
     ],
     env: {},
     success: [0],

@@ -14,6 +14,7 @@ import { locateScanner } from './locate.ts';
 import type { ProcessOutcome } from './process.ts';
 import { runProcess } from './process.ts';
 import { explainFailure, tailOf } from './scanner-failure.ts';
+import { type TrivyNotes, trivyNotes } from './trivy-notes.ts';
 import { SCANNER_RELEASES } from './versions.ts';
 
 /** The specification's `scanner_timeout`; the others are ours. */
@@ -39,6 +40,8 @@ export interface ScannerSuccess {
   readonly version: string;
   readonly exitCode: number;
   readonly durationMs: number;
+  /** Of Trivy. */
+  readonly notes?: TrivyNotes;
 }
 
 export interface ScannerRun {
@@ -89,6 +92,7 @@ export async function runScanner(run: ScannerRun): Promise<ScannerSuccess | Scan
       history,
     });
     run.onStart?.(located.version);
+    const notes = scanner === 'trivy' ? trivyNotes() : undefined;
     const outcome = await runProcess({
       file: located.path,
       args: command.args,
@@ -97,9 +101,11 @@ export async function runScanner(run: ScannerRun): Promise<ScannerSuccess | Scan
       timeoutMs: remainingMs,
       signal: run.signal,
       stdoutLimit: 0,
+      ...(notes && { onLine: notes.line }),
       exceeded: async () => (await sizeOf(report)) > LARGEST_REPORT,
     });
-    return await readOutcome(scanner, command, outcome, report, located.version);
+    const result = await readOutcome(scanner, command, outcome, report, located.version);
+    return notes && result.status === 'completed' ? { ...result, notes } : result;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -17,6 +17,7 @@ import { runScanner } from './run-scanner.ts';
 import { sourceLines } from './source-lines.ts';
 import { passedOver, takenForBinary, trackedFiles } from './tracked-files.ts';
 import { commentedFiles, withoutComments } from './trivy-comments.ts';
+import { type TrivyNotes, unreadByTrivy } from './trivy-notes.ts';
 import { type WholeHistory, wholeHistory, withoutTree } from './whole-history.ts';
 
 export interface ScanRequest {
@@ -189,10 +190,15 @@ class Scan {
     report: unknown,
     found: readonly ReportedFinding[],
     context: SanitiseContext,
+    notes: TrivyNotes | undefined,
   ): Promise<BesideReport> {
     const repository = await this.#repository;
     const { checkout, exclusions = 'overrule' } = this.#request;
-    const unread = await passedOver(scanner, repository.files, checkout, report);
+    const { files } = repository;
+    const unread = [
+      ...(await passedOver(scanner, files, checkout, report)),
+      ...(notes ? await unreadByTrivy(files, checkout, report, notes) : []),
+    ];
     if (exclusions === 'overrule' || !(await mayHide(scanner, found, repository)))
       return { unread, hidden: [] };
     const outDir = await privateFolder(join(this.#folder, 'honoured'));
@@ -219,7 +225,7 @@ class Scan {
     let checked: Pick<ScannedReport, 'findings' | 'warnings' | 'beside'>;
     try {
       const { findings, warnings } = parseReport(scanner, report);
-      const beside = await this.#beside(scanner, report, findings, context);
+      const beside = await this.#beside(scanner, report, findings, context, result.notes);
       checked = { findings: findings.length - beside.hidden.length, warnings, beside };
     } catch (error) {
       if (!(error instanceof InvalidReportError)) throw error;
