@@ -9,14 +9,16 @@ import { LARGEST_SCANNED_FILE } from './environment.ts';
 export interface TrackedFile {
   readonly path: string;
   readonly bytes: number;
+  /** A symbolic link: in the checkout it is a file that holds where it leads to. */
+  readonly isLink: boolean;
 }
 
 /** The files of the checked out commit, those that were too large to be checked out included. */
 export async function trackedFiles(git: CheckoutGit): Promise<TrackedFile[]> {
   const listing = (await git.ask('ls-tree', '-r', '-l', '-z', '--full-tree', 'HEAD')) ?? '';
   return listing.split('\0').flatMap((entry) => {
-    const [, bytes, path] = /^\d+ blob [0-9a-f]+ +(\d+)\t(.*)$/s.exec(entry) ?? [];
-    return path === undefined ? [] : [{ path, bytes: Number(bytes) }];
+    const [, mode, bytes, path] = /^(\d+) blob [0-9a-f]+ +(\d+)\t(.*)$/s.exec(entry) ?? [];
+    return path === undefined ? [] : [{ path, bytes: Number(bytes), isLink: mode === '120000' }];
   });
 }
 
@@ -56,17 +58,42 @@ export async function passedOver(
   const scanned = scanner === 'semgrep' ? scannedBySemgrep.safeParse(report).data : undefined;
   if (scanned) {
     const read = new Set(scanned.paths.scanned);
-    return files.map(({ path }) => path).filter((path) => !read.has(path) && !isBinary(path));
+    const found: string[] = [];
+    for (const [number, { path, isLink }] of files.entries()) {
+      if (isBinary(path)) continue;
+      if (isLink || !read.has(path) || isReadOtherwise(join(checkout, path), path)) found.push(path);
+      if (number % AT_ONCE === 0) await turn();
+    }
+    return found;
   }
-  const tooLarge = files.filter(({ bytes }) => bytes > limitOf(scanner)).map(({ path }) => path);
+  const isOut = ({ bytes, isLink }: TrackedFile) =>
+    bytes > limitOf(scanner) || (isLink && scanner !== 'gitleaks');
+  const tooLarge = files.filter(isOut).map(({ path }) => path);
   if (scanner === 'semgrep' || scanner === 'gitleaks') return tooLarge;
-  const readable = files.filter(({ bytes }) => bytes > 0 && bytes <= limitOf(scanner));
+  const readable = files.filter((file) => file.bytes > 0 && !isOut(file));
   const found = [...tooLarge];
   for (const [number, { path }] of readable.entries()) {
     if (isPassedOver(scanner, join(checkout, path), path)) found.push(path);
     if (number % AT_ONCE === 0) await turn();
   }
   return found;
+}
+
+const SCRIPT = /\.(?:pyi?|[cm]?[jt]sx?)$/i;
+/** A line's end for the language, and none for Semgrep: U+2028 and U+2029 too, in UTF-8. */
+const LINE_ENDS = [Buffer.from('\u2028'), Buffer.from('\u2029')];
+const CODING = /^[^\n]*\n?[^\n]*?#.{0,200}?coding[:=]\s{0,8}([\w.-]{1,60})/;
+const PLAIN_CODING = /^(?:utf-?8(?:-sig)?|ascii|us-ascii|latin-?1|iso-?8859-1(?:5)?|cp1252)$/i;
+
+/** Whether Python or JavaScript read a file otherwise than Semgrep does: by its line ends, or its declared coding. */
+function isReadOtherwise(file: string, path: string): boolean {
+  if (!SCRIPT.test(path)) return false;
+  const content = headOf(file, LARGEST_FOR_SEMGREP);
+  for (let at = content.indexOf(13); at !== -1; at = content.indexOf(13, at + 1))
+    if (content[at + 1] !== 10) return true;
+  if (LINE_ENDS.some((end) => content.includes(end))) return true;
+  const [, coding] = CODING.exec(content.toString('latin1', 0, 1000)) ?? [];
+  return coding !== undefined && /\.pyi?$/i.test(path) && !PLAIN_CODING.test(coding.replaceAll('_', '-'));
 }
 
 function limitOf(scanner: Scanner): number {

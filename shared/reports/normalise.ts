@@ -180,8 +180,11 @@ export function normaliseCode(code: string): string {
   return code.replace(HIDING_COMMENT, '').replace(/\s+/g, ' ').trim();
 }
 
-/** Embeddings, overrides and isolates: a text would read otherwise than it is (and so would the list that it is in). */
-const OVERRIDES = /[\u202a-\u202e\u2066-\u2069]/gu;
+/**
+ * Embeddings, overrides and isolates: a text would read otherwise than it is (and so would the list that it is in).
+ * Tags: letters that nobody sees.
+ */
+const OVERRIDES = /[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
 /** Control characters would steer the terminal of who lists the findings. */
 function withoutControls(text: string, replacement: string): string {

@@ -45,14 +45,30 @@ const NAMED: Readonly<Record<string, string>> = {
   tab: '\t',
 };
 const PERCENT = /(?:%[0-9a-f]{2}){1,4096}/gi;
-const ESCAPE = /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2}))/gi;
+const ESCAPE =
+  /(?:\\|%(?=u[0-9a-f]{4}))(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2}))/gi;
+/** Quoted-printable, and bytes one by one: in hexadecimal or decimal digits. */
+const QUOTED_PRINTABLE = /(?:=[0-9A-F]{2}){4,4096}/g;
+const HEX_BYTES =
+  /(?<![0-9a-z])(?:(?:0x|\\x)?[2-7][0-9a-f][ ,:;-]{1,3}){9,4096}(?:0x|\\x)?[2-7][0-9a-f](?![0-9a-z])/gi;
+const DECIMAL_BYTES =
+  /(?<![0-9.])(?:(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])[ ,;]{1,3}){9,4096}(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])(?![0-9.])/g;
+/** Ten bytes have more. */
+const FEWEST_DIGITS = 10;
+/** Literals that a program puts together. */
+const JOINED = /(["'`])\s{0,8}[+.&]\s{0,8}\1/g;
+
 /** Soft hyphens, joiners, invisible operators, variation selectors, tags. */
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** One layer of encodings less; the text itself where there is none. */
 export function decoded(text: string): string {
-  if (!traitsOf(text).isEncoded) return text;
-  return text
+  const { digits, quotes } = traitsOf(text);
+  const joined = quotes < 4 ? text : text.replace(JOINED, '');
+  const plain = digits < FEWEST_DIGITS ? joined : withoutBytes(joined);
+  if (!traitsOf(plain).isEncoded) return plain;
+  return plain
+    .replace(QUOTED_PRINTABLE, (run) => fromBytes(run.match(/[0-9A-F]{2}/g) ?? [], 16))
     .replace(ENTITY, (all, decimal?: string, hex?: string, name?: string) =>
       name !== undefined
         ? (NAMED[name.toLowerCase()] ?? all)
@@ -67,6 +83,16 @@ export function decoded(text: string): string {
     )
     .replace(UNSEEN, '')
     .normalize('NFKC');
+}
+
+function withoutBytes(text: string): string {
+  return text
+    .replace(HEX_BYTES, (run) => fromBytes(run.match(/[2-7][0-9a-f](?![0-9a-z])/gi) ?? [], 16))
+    .replace(DECIMAL_BYTES, (run) => fromBytes(run.match(/\d+/g) ?? [], 10));
+}
+
+function fromBytes(bytes: readonly string[], radix: number): string {
+  return String.fromCharCode(...bytes.map((byte) => Number.parseInt(byte, radix)));
 }
 
 function characterOf(code: number, otherwise: string): string {

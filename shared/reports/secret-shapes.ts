@@ -73,6 +73,9 @@ const BARE = /^(?=.{0,200}[\d=])[\w.~+/-]{16,4096}={0,2}$/;
 const ORACLE = /(jdbc:oracle:[a-z]{1,10}:[^\s/@"'`]{1,128}\/)([^\s@"'`]{1,128})(?=@)/gi;
 const SIGNATURES = /([?&;](?:sig|signature|x-amz-signature|auth|jwt)=)([^\s&"'<>;#]{1,4096})/gi;
 
+/** What a browser or a client is known by for as long as it is signed in. */
+const SESSIONS = /(\b(?:[a-z]{0,20}_?sess(?:ion)?(?:_?id)?|sid|connect\.sid)=)([^\s;,&"'<>]{12,4096})/gi;
+
 /** The end of a name that says what its value is, an assignment, and the value's quote. */
 const ASSIGNMENT = new RegExp(
   [
@@ -176,6 +179,9 @@ function withoutHeaders(text: string): string {
         : header + (scheme ?? '') + REDACTED,
     )
     .replace(ORACLE, (all, user: string, value: string) => (isPlain(value) ? all : user + REDACTED))
+    .replace(SESSIONS, (all, name: string, value: string) =>
+      looksGiven(value, 12) && !isPlain(value) && !isWords(value) ? name + REDACTED : all,
+    )
     .replace(SIGNATURES, (all, name: string, value: string) => (isSecret(value) ? name + REDACTED : all));
 }
 

@@ -86,10 +86,14 @@ const COMMANDS: readonly (readonly [RegExp, RegExp])[] = [
     /\b(?:keytool|jarsigner|apksigner)\s/,
     /(\s-(?:src|dest|ks-|key-)?(?:store|key)?pass {1,3}["']?)([^\s"'`-][^\s"'`]{0,4096})/g,
   ],
+  [/\bldap(?:search|modify|add|delete|passwd)\s/, /(\s-w {0,3}["']?)([^\s"'`-][^\s"'`]{0,4096})/g],
+  [/\b(?:zip|unzip)\s/, /(\s-P {0,3}["']?)([^\s"'`-][^\s"'`]{0,4096})/g],
+  [/\bnet use\s/i, /(\s\/user:[^\s]{1,256} {1,3}["']?)([^\s"'`/][^\s"'`]{0,4096})/gi],
   [/\bopenssl\s/, /(\spass:)([^\s"'`]{1,4096})/g],
 ];
 /** Most texts hold none of them: one look tells. */
-const ANY_COMMAND = /\b(?:curl|mysql|mariadb|sshpass|login|redis-cli|openssl|keytool|jarsigner|apksigner)/;
+const ANY_COMMAND =
+  /\b(?:ldap|zip|unzip|[nN][eE][tT] [uU][sS][eE]|curl|mysql|mariadb|sshpass|login|redis-cli|openssl|keytool|jarsigner|apksigner)/;
 const SEPARATORS = /(\n| \| |; | && )/;
 const OPTION = new RegExp(`(--(?:[\\w-]{0,40}-)?${SECRET_NAME} {1,3}["']?)([^\\s"'\`]{6,4096})`, 'gi');
 

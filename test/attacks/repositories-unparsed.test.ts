@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -50,10 +50,46 @@ let org: TestOrganization;
 beforeAll(async () => {
   await requireScanner('trivy');
   root = await mkdtemp(join(tmpdir(), 'unparsed-'));
-  await git(root, 'init', '--quiet', '--initial-branch=main');
+  await git(root, 'init', '--quiet', '--initial-branch=main', 'weak');
   org = await createTestOrganization();
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
+
+const WEAK_PYTHON = 'import hashlib\n\n\ndef sign(x):\n    return hashlib.md5(x)\n';
+
+describe('a file that a language reads otherwise than its scanner', () => {
+  attack(
+    'hostile repositories',
+    'got through',
+    'by its line ends, its coding, or as a link',
+    async () => {
+      await requireScanner('semgrep');
+      const folder = await mkdtemp(join(root, 'python-'));
+      await git(folder, 'init', '--quiet', '--initial-branch=main');
+      const paths = ['ends.py', 'separator.py', 'coded.py', 'link.py'];
+      await commitFiles(folder, Object.fromEntries(paths.map((path) => [path, WEAK_PYTHON])), 'weak');
+      const asset = await addRepository(org, pathToFileURL(folder).href);
+      await scanToEnd(org, asset, ['semgrep']);
+      const open = Object.fromEntries(paths.map((path) => [path, 'open']));
+      expect(await statusesOf(org, asset)).toEqual(open);
+      await git(folder, 'rm', '--quiet', 'link.py');
+      await symlink('real.txt', join(folder, 'link.py'));
+      await commitFiles(
+        folder,
+        {
+          'ends.py': WEAK_PYTHON.replace('    return', '    # quiet\r    return'),
+          'separator.py': WEAK_PYTHON.replace('    return', '    # quiet\u2028    return'),
+          'coded.py': `# coding: utf-7\n${WEAK_PYTHON.replace('md5', '+AG0-d5')}`,
+          'real.txt': WEAK_PYTHON,
+        },
+        'hidden',
+      );
+      expect(await scanToEnd(org, asset, ['semgrep'])).toMatchObject({ status: 'completed' });
+      expect(await statusesOf(org, asset)).toEqual(open);
+    },
+    240_000,
+  );
+});
 
 describe('a file that a scanner can not parse any more', () => {
   attack(
@@ -61,14 +97,14 @@ describe('a file that a scanner can not parse any more', () => {
     'got through',
     'of Terraform, Docker, Kubernetes and CloudFormation',
     async () => {
-      await commitFiles(root, WEAK, 'weak');
-      const asset = await addRepository(org, pathToFileURL(root).href);
+      await commitFiles(join(root, 'weak'), WEAK, 'weak');
+      const asset = await addRepository(org, pathToFileURL(join(root, 'weak')).href);
       await scanToEnd(org, asset, ['trivy']);
       const open = await statusesOf(org, asset);
       for (const path of Object.keys(WEAK)) {
         if (path !== 'caller/main.tf') expect([path, open[path]]).toEqual([path, 'open']);
       }
-      await commitFiles(root, BROKEN, 'broken');
+      await commitFiles(join(root, 'weak'), BROKEN, 'broken');
       expect(await scanToEnd(org, asset, ['trivy'])).toMatchObject({
         status: 'completed',
         resolved_count: 0,
@@ -76,7 +112,7 @@ describe('a file that a scanner can not parse any more', () => {
       expect(await statusesOf(org, asset)).toEqual(open);
       // What is read again and found mended is resolved; so is what a module that is called no longer has.
       await commitFiles(
-        root,
+        join(root, 'weak'),
         {
           'image/Dockerfile': 'FROM ubuntu:24.04\nUSER app\nHEALTHCHECK CMD true\n',
           'called/main.tf': 'locals {}\n',

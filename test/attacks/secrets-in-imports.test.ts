@@ -28,6 +28,8 @@ const fullWidth = (text: string) =>
   text.replace(/[!-~]/g, (character) => String.fromCharCode(character.charCodeAt(0) + 0xfee0));
 const escaped = (text: string) =>
   Array.from(text, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+const bytesOf = (text: string, radix: number) =>
+  Array.from(Buffer.from(text), (byte) => byte.toString(radix));
 const entities = (text: string) =>
   Array.from(text, (one) => `&#x${one.charCodeAt(0).toString(16)};`).join('');
 
@@ -120,6 +122,46 @@ const TEXTS: readonly (readonly [History, string, string, string])[] = [
   ['got through', 'in Chinese with full-width signs', `密码：${PASSWORD}`, PASSWORD],
   ['got through', 'in Japanese', `パスワードは${PASSWORD}`, PASSWORD],
   ['got through', 'in Korean', `비밀번호: ${PASSWORD}`, PASSWORD],
+  [
+    'got through',
+    'bytes in hexadecimal digits',
+    `bytes ${bytesOf(TOKEN, 16).join(' ')}`,
+    bytesOf(TOKEN, 16).join(' '),
+  ],
+  [
+    'got through',
+    'bytes as a program lists them',
+    `[0x${bytesOf(TOKEN, 16).join(', 0x')}]`,
+    bytesOf(TOKEN, 16).join(', 0x'),
+  ],
+  [
+    'got through',
+    'bytes in decimal digits',
+    `fromCharCode(${bytesOf(TOKEN, 10).join(',')})`,
+    bytesOf(TOKEN, 10).join(','),
+  ],
+  [
+    'got through',
+    'a token in two literals',
+    `"${TOKEN.slice(0, 12)}" + "${TOKEN.slice(12)}"`,
+    TOKEN.slice(12),
+  ],
+  [
+    'got through',
+    'escapes of old browsers',
+    escaped(TOKEN).replaceAll('\\', '%'),
+    escaped(TOKEN).replaceAll('\\', '%'),
+  ],
+  [
+    'got through',
+    'quoted-printable',
+    `=${bytesOf(TOKEN, 16).join('=').toUpperCase()}`,
+    bytesOf(TOKEN, 16).join('=').toUpperCase(),
+  ],
+  ['got through', 'a cookie', 'Cookie: session=8d7f6a5s4d3f2g1h; theme=dark', '8d7f6a5s4d3f2g1h'],
+  ['got through', 'an argument of ldapsearch', 'ldapsearch -D cn=admin -w L1dapPw -b dc=x', 'L1dapPw'],
+  ['got through', 'an argument of zip', 'zip -P Z1pPw a.zip b', 'Z1pPw'],
+  ['got through', 'an argument of net use', 'net use \\\\h\\s /user:joe Wq8eRt5y', 'Wq8eRt5y'],
   ['held', 'an assignment', `password="${PASSWORD}"`, PASSWORD],
   ['held', 'a token as it is', `found ${TOKEN}`, TOKEN],
 ];
