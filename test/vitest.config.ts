@@ -10,9 +10,10 @@ export default defineConfig({
     globalSetup: ['test/harness/global-setup.ts'],
     reporters: ['default', new AttackTableReporter(), new ClosingLineReporter()],
     // Real scanners and a real service on two cores: what is quick alone may wait for its turn.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 240_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than cores: some files wait for leases and restarts.
+    maxWorkers: 3,
   },
 });
