@@ -6,14 +6,8 @@ import { overruleAttributes } from './attributes.ts';
 import { CloneError, explainGitFailure, unreachable } from './clone-failure.ts';
 import type { ClonableBy, CloneSource } from './clone-source.ts';
 import { credentialConfig, parseSource, REMOTE_PROTOCOLS } from './clone-source.ts';
-import { type EgressSettings, openEgress } from './egress.ts';
-import {
-  gitEnvironment,
-  hasOwnProxy,
-  LARGEST_SCANNED_FILE,
-  passedEnvironment,
-  throughProxy,
-} from './environment.ts';
+import { type EgressSettings, wayOut } from './egress.ts';
+import { gitEnvironment, LARGEST_SCANNED_FILE, passedEnvironment } from './environment.ts';
 import type { ProcessOutcome } from './process.ts';
 import { runProcess } from './process.ts';
 
@@ -88,7 +82,8 @@ export async function cloneRepository(request: CloneRequest): Promise<Clone> {
   await using cleanup = new AsyncDisposableStack();
   const privateFolder = await mkdtemp(join(env.TMPDIR || tmpdir(), 'aspm-git-'));
   cleanup.defer(() => rm(privateFolder, { recursive: true, force: true }));
-  const outside = await wayOut(source, network, env, cleanup);
+  refuseHost(source, network);
+  const outside = source.protocol === 'file' ? env : cleanup.use(await wayOut(env, network)).env;
   const config = await credentialConfig(source, privateFolder);
   const environment = {
     ...passedEnvironment(outside),
@@ -103,25 +98,12 @@ export async function cloneRepository(request: CloneRequest): Promise<Clone> {
   return await checkOut(git, request, limits);
 }
 
-/**
- * The environment of git. It goes out through a proxy of ours, which judges each address that it connects to, or
- * through the operator's own.
- * @throws CloneError for a host that may not be named
- */
-async function wayOut(
-  { protocol, location }: CloneSource,
-  network: EgressSettings,
-  env: NodeJS.ProcessEnv,
-  cleanup: AsyncDisposableStack,
-): Promise<NodeJS.ProcessEnv> {
-  if (protocol === 'file') return env;
+/** @throws CloneError for a host that may not be named */
+function refuseHost({ protocol, location }: CloneSource, { policy }: EgressSettings): void {
+  if (protocol === 'file') return;
   const { hostname } = new URL(location);
-  if (!mayName(hostname, network.policy))
+  if (!mayName(hostname, policy))
     throw new CloneError(unreachable(location), `${hostname} may not be reached from here`);
-  if (hasOwnProxy(env)) return env;
-  const egress = await openEgress(network);
-  cleanup.defer(() => egress.close());
-  return throughProxy(env, egress.url);
 }
 
 async function checkOut(git: Git, request: CloneRequest, limits: CloneLimits): Promise<Clone> {

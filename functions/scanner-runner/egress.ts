@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type AddressPolicy, bareHost } from '#domain/addresses.ts';
 import { HostRefused, type NameLookup, resolveJudged, systemLookup } from '#shared/network/resolve.ts';
+import { hasOwnProxy, throughProxy } from './environment.ts';
 
 export interface EgressSettings {
   readonly policy: AddressPolicy;
@@ -60,6 +61,19 @@ export async function openEgress(settings: EgressSettings): Promise<Egress> {
       await closed;
     },
   };
+}
+
+/**
+ * The environment of programs that go out by these settings: through a proxy of ours until it is disposed of, or
+ * through the operator's own, which then decides what is reached.
+ */
+export async function wayOut(
+  env: NodeJS.ProcessEnv,
+  settings: EgressSettings,
+): Promise<{ readonly env: NodeJS.ProcessEnv } & AsyncDisposable> {
+  if (hasOwnProxy(env)) return { env, [Symbol.asyncDispose]: async () => {} };
+  const egress = await openEgress(settings);
+  return { env: throughProxy(env, egress.url), [Symbol.asyncDispose]: () => egress.close() };
 }
 
 type Open = (host: string, port: number) => Promise<Socket>;

@@ -5,8 +5,8 @@ import { gzip } from 'node:zlib';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { runnerReport } from '#shared/reports/runner-report.ts';
 import { type ClonableBy, type Clone, CloneError, cloneRepository } from './clone.ts';
-import { openEgress } from './egress.ts';
-import { hasOwnProxy, throughProxy, trustedHosts } from './environment.ts';
+import { wayOut } from './egress.ts';
+import { trustedHosts } from './environment.ts';
 import type { GateClient, RunnerEvent, RunnerJob } from './gate-client.ts';
 import { scanCheckout } from './scan-checkout.ts';
 
@@ -38,7 +38,11 @@ export async function runJob(
         head_branch: clone.headBranch,
       }),
     ];
-    await using outside = await wayOut(job);
+    // Scanners read addresses in the repository (of registries, of modules): these must lead nowhere that a clone could not.
+    await using outside = await wayOut(process.env, {
+      policy: job.reachable,
+      trusted: trustedHosts(process.env),
+    });
     await scanCheckout({
       checkout,
       env: outside.env,
@@ -58,16 +62,6 @@ export async function runJob(
   } finally {
     clearInterval(heartbeat);
   }
-}
-
-/**
- * What scanners go out by: they read addresses in the repository (of registries, of modules), which must lead
- * nowhere that a clone could not.
- */
-async function wayOut(job: RunnerJob): Promise<{ readonly env: NodeJS.ProcessEnv } & AsyncDisposable> {
-  if (hasOwnProxy(process.env)) return { env: process.env, [Symbol.asyncDispose]: async () => {} };
-  const egress = await openEgress({ policy: job.reachable, trusted: trustedHosts(process.env) });
-  return { env: throughProxy(process.env, egress.url), [Symbol.asyncDispose]: () => egress.close() };
 }
 
 /** A missed heartbeat is no reason to stop: the service may be restarting. */

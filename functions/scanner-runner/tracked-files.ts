@@ -59,9 +59,9 @@ export async function passedOver(
   if (scanned) {
     const read = new Set(scanned.paths.scanned);
     const found: string[] = [];
-    for (const [number, { path, isLink }] of files.entries()) {
+    for (const [number, { path, bytes, isLink }] of files.entries()) {
       if (isBinary(path)) continue;
-      if (isLink || !read.has(path) || isReadOtherwise(join(checkout, path), path)) found.push(path);
+      if (isLink || !read.has(path) || isReadOtherwise(join(checkout, path), path, bytes)) found.push(path);
       if (number % AT_ONCE === 0) await turn();
     }
     return found;
@@ -86,9 +86,9 @@ const CODING = /^[^\n]*\n?[^\n]*?#.{0,200}?coding[:=]\s{0,8}([\w.-]{1,60})/;
 const PLAIN_CODING = /^(?:utf-?8(?:-sig)?|ascii|us-ascii|latin-?1|iso-?8859-1(?:5)?|cp1252)$/i;
 
 /** Whether Python or JavaScript read a file otherwise than Semgrep does: by its line ends, or its declared coding. */
-function isReadOtherwise(file: string, path: string): boolean {
+function isReadOtherwise(file: string, path: string, bytes: number): boolean {
   if (!SCRIPT.test(path)) return false;
-  const content = headOf(file, LARGEST_FOR_SEMGREP);
+  const content = headOf(file, Math.min(bytes, LARGEST_FOR_SEMGREP));
   for (let at = content.indexOf(13); at !== -1; at = content.indexOf(13, at + 1))
     if (content[at + 1] !== 10) return true;
   if (LINE_ENDS.some((end) => content.includes(end))) return true;

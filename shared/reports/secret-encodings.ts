@@ -1,6 +1,6 @@
 /**
  * The same text without its encodings, so that what looks for secrets sees through them: entities of XML and HTML,
- * percent escapes, escapes of programming languages, full-width and other forms of the same characters (NFKC), and
+ * percent escapes, quoted-printable, escapes of programming languages, bytes one by one, literals that are put together, full-width and other forms of the same characters (NFKC), and
  * characters that nobody sees.
  */
 
