@@ -1,6 +1,6 @@
 import type { Node } from 'constructs';
 import * as z from 'zod';
-import { OidcIssuers, OidcIssuersAsText } from '#shared/config.ts';
+import { AddressPolicySetting, OidcIssuers, OidcIssuersAsText } from '#shared/config.ts';
 
 /**
  * What a deployment can choose, as CDK context: `cdk deploy -c alarmEmail=…`. Values from the
@@ -21,6 +21,13 @@ const Deployment = z.object({
   orgCreation: z.enum(['anyone', 'admins', 'operator']).default('operator'),
   /** How many of them one user may make. */
   orgCreationCap: z.coerce.number().int().min(0).default(10),
+  /** What every limit of the tiers on requests is multiplied by. */
+  rateLimitFactor: z.coerce.number().positive().default(1),
+  /** Private networks that repositories may be in: `0` none, `1` all, or a list such as `10.20.0.0/16,192.168.7.4`. */
+  allowPrivateAddresses: z
+    .string()
+    .default('0')
+    .refine((networks) => AddressPolicySetting.safeParse(networks).success, 'must be 0, 1 or networks'),
   /** X-Ray traces of the functions and the state machine. */
   tracing: z.union([z.boolean(), z.stringbool()]).default(false),
 });

@@ -9,6 +9,9 @@ export const BUILD_FOLDER = `${PROJECT_ROOT}/.build`;
 /** Name of the CDK stack, and of the template that both clouds run. */
 export const STACK_NAME = 'Aspm';
 
+/** The stack's output that names its table: where the operator's command finds it. */
+export const TABLE_OUTPUT = 'TableName';
+
 /** Metadata of a function's resource: its folder under `functions/`, for whoever reads the template. */
 export const FUNCTION_METADATA = 'aspm:function';
 

@@ -14,7 +14,7 @@ import { WorkQueue } from './pipeline/queues.ts';
 import { ReportBucket } from './pipeline/report-bucket.ts';
 import { RunStateMachine } from './pipeline/run-state-machine.ts';
 import { RunnerTask } from './pipeline/runner-task.ts';
-import { POLICY_FOLDER, REFERENCE_ASSETS } from './project.ts';
+import { POLICY_FOLDER, REFERENCE_ASSETS, TABLE_OUTPUT } from './project.ts';
 import { ServiceSecrets } from './secrets/secrets.ts';
 import { AspmTable } from './table/table.ts';
 
@@ -75,10 +75,10 @@ export class AspmStack extends Stack {
       ASPM_DEFAULT_TIER: deployment.defaultTier,
       ASPM_ORG_CREATION: deployment.orgCreation,
       ASPM_ORG_CREATION_CAP: String(deployment.orgCreationCap),
-      ASPM_RATE_LIMIT_FACTOR: '1',
+      ASPM_RATE_LIMIT_FACTOR: String(deployment.rateLimitFactor),
       ASPM_OIDC_ISSUERS: JSON.stringify(deployment.oidcIssuers),
       ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
-      ASPM_ALLOW_PRIVATE_ADDRESSES: '0',
+      ASPM_ALLOW_PRIVATE_ADDRESSES: deployment.allowPrivateAddresses,
       ASPM_EPSS_URL: EPSS_URL,
       ASPM_KEV_URL: KEV_URL,
       ASSETS_DIR: REFERENCE_ASSETS,
@@ -155,5 +155,6 @@ export class AspmStack extends Stack {
       runs: runs.stateMachine,
     });
     new CfnOutput(this, 'PublicUrl', { value: publicUrl });
+    new CfnOutput(this, TABLE_OUTPUT, { value: table.table.tableName });
   }
 }

@@ -12,7 +12,7 @@ const flag = z
   .transform((value) => value === '1');
 
 /** Private networks that may be reached: none (`0`), all (`1`), or those listed, comma-separated, in CIDR notation. */
-const addressPolicy = z
+export const AddressPolicySetting = z
   .string()
   .default('0')
   .transform((value, context): AddressPolicy => {
@@ -115,7 +115,7 @@ const settings = {
   /** `file:` URLs and plain paths as clone URLs: the embedded cloud alone sets it. */
   ASPM_ALLOW_LOCAL_REPOSITORIES: flag,
   /** Private networks that clones and callbacks may reach: for tests and closed networks. */
-  ASPM_ALLOW_PRIVATE_ADDRESSES: addressPolicy,
+  ASPM_ALLOW_PRIVATE_ADDRESSES: AddressPolicySetting,
   /** Daily feeds: FIRST's current EPSS scores (CSV, gzip), CISA's known exploited vulnerabilities (JSON). */
   ASPM_EPSS_URL: z.url().default(EPSS_URL),
   ASPM_KEV_URL: z.url().default(KEV_URL),

@@ -3,9 +3,11 @@ import { Slug } from '#contract/schemas/common.ts';
 import type { Attribution } from '#domain/actor.ts';
 import { systemClock, timestamp } from '#domain/clock.ts';
 import { createIds } from '#domain/ids.ts';
+import type { Tier } from '#domain/vocabulary.ts';
 import { randomText } from '#infra/local/secrets.ts';
 import { readConfig } from '#shared/config.ts';
 import { makeClaim } from '#shared/security/claims.ts';
+import { passwordProblems } from '#shared/security/password-policy.ts';
 import { hashPassword } from '#shared/security/passwords.ts';
 import { createInvitationStore } from '#store/invitations.ts';
 import { createOrganizationStore, type OrganizationRecord } from '#store/organizations.ts';
@@ -13,20 +15,58 @@ import type { Table } from '#store/table.ts';
 
 const Wanted = z.object({ slug: Slug, email: z.email().max(254).toLowerCase() });
 
+/** What an operator says of an organization to be made. */
+interface NewOrganization {
+  readonly slug: string;
+  readonly email: string;
+  /** Default: `ASPM_DEFAULT_TIER`, then `free`. */
+  readonly tier?: Tier | undefined;
+  /** Default: a generated one, which is printed. */
+  readonly password?: string | undefined;
+}
+
+/**
+ * The first organization of a deployment, with its admin. Safe to repeat: where the organization is there
+ * and the e-mail is an admin's of it, nothing changes. Answers the exit code.
+ */
+export async function bootstrapDeployment(table: Table, wanted: NewOrganization): Promise<number> {
+  const organizations = createOrganizationStore(table);
+  const held = await organizations.findBySlug(wanted.slug);
+  if (!held) return createOrganization(table, wanted);
+  const user = await organizations.findUserByEmail(wanted.email.toLowerCase());
+  const memberships = user ? await organizations.listMemberships(user.id) : [];
+  const own = memberships.find(({ organization }) => organization.id === held.id);
+  if (own?.membership.role === 'Admin') {
+    console.log(
+      `${held.slug} is there already (${held.tier}), and ${wanted.email} is its admin: nothing was changed.`,
+    );
+    return 0;
+  }
+  console.error(
+    `${held.slug} is there already, and ${wanted.email} is no admin of it. Invite them: org invite ${held.slug} ${wanted.email}`,
+  );
+  return 1;
+}
+
 /**
  * Makes an organization with its first admin: a new user, because one who is known has a password that the
  * operator knows nothing of. Answers the exit code.
  */
-export async function createOrganization(table: Table, slugText: string, emailText: string): Promise<number> {
-  const wanted = Wanted.safeParse({ slug: slugText, email: emailText });
+export async function createOrganization(table: Table, asked: NewOrganization): Promise<number> {
+  const wanted = Wanted.safeParse(asked);
   if (!wanted.success) {
     console.error(wanted.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
     return 2;
   }
   const { slug, email } = wanted.data;
+  const [problem] = asked.password === undefined ? [] : passwordProblems(asked.password, { email, name: '' });
+  if (problem) {
+    console.error(`The password ${problem}`);
+    return 2;
+  }
   const ids = createIds(systemClock);
   const at = systemClock.now();
-  const password = randomText(24);
+  const password = asked.password ?? randomText(24);
   const newUser = {
     id: ids.next(),
     email,
@@ -35,13 +75,14 @@ export async function createOrganization(table: Table, slugText: string, emailTe
     created_at: timestamp(at),
     last_login_at: null,
   };
-  const tier = readConfig(['ASPM_DEFAULT_TIER']).ASPM_DEFAULT_TIER;
+  const tier = asked.tier ?? readConfig(['ASPM_DEFAULT_TIER']).ASPM_DEFAULT_TIER;
   await createOrganizationStore(table).createOrganization(
     { id: ids.next(), name: slug, slug, tier },
     { newUser },
     byOperator(at),
   );
-  console.log(`${slug} is made (${tier}). Its admin is ${email}, password ${password}`);
+  const shown = asked.password === undefined ? `password ${password}` : 'with the password given';
+  console.log(`${slug} is made (${tier}). Its admin is ${email}, ${shown}`);
   return 0;
 }
 
