@@ -1,5 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { chosenEngine } from './dynamodb-local/chosen.ts';
+import { LEFT_OUT } from './dynamodb-local/left-out.ts';
 import { AttackTableReporter } from './harness/attack-table.ts';
 import { ClosingLineReporter } from './harness/closing-line.ts';
 
@@ -7,6 +9,10 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/**/*.test.ts'],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(chosenEngine() === 'embedded' ? [] : LEFT_OUT.map(({ files }) => files)),
+    ],
     globalSetup: ['test/harness/global-setup.ts'],
     reporters: ['default', new AttackTableReporter(), new ClosingLineReporter()],
     // Real scanners and a real service on two cores: what is quick alone may wait for its turn.

@@ -51,7 +51,7 @@ export function createOrganizationPurge(table: Table) {
 
   /** The organization's own item is the last of its partition to go. */
   const eachPage = (
-    from: { pk: string; prefix: string },
+    from: { pk: string; prefix?: string },
     keepGoing: KeepGoing,
     remove: (items: Item[]) => Promise<void>,
   ) => purging.eachPage(from, keepGoing, remove, (item) => item.sk === 'ORG');
@@ -181,8 +181,7 @@ export function createOrganizationPurge(table: Table) {
             keepGoing,
           ),
         () => empty(DELETIONS, keepGoing, `${deletionKey(orgId).sk}scan#`),
-        () =>
-          eachPage({ pk: own, prefix: '' }, keepGoing, async (items) => table.deleteAll(items.map(keyOf))),
+        () => eachPage({ pk: own }, keepGoing, async (items) => table.deleteAll(items.map(keyOf))),
       ];
       for (const step of steps) if (!(await step())) return false;
       await table.deleteAll([judgedOrganizationKey(orgId), orgKey(orgId), deletionKey(orgId)]);

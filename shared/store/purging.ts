@@ -10,18 +10,21 @@ export type KeepGoing = () => boolean;
 /** Emptying partitions in bounded batches: for what was accepted for deletion. */
 export function createPurging(table: Table) {
   /**
-   * Takes page after page of what is there until nothing is; `remove` must delete what it is given.
+   * Takes page after page of what is there until nothing is; `remove` must delete what it is given. Without a
+   * prefix it is the whole partition.
    * @returns false where the time was up before
    */
   async function eachPage(
-    from: { readonly pk: string; readonly prefix: string },
+    from: { readonly pk: string; readonly prefix?: string },
     keepGoing: KeepGoing,
     remove: (items: Item[]) => Promise<void>,
     spare: (item: Item) => boolean = () => false,
   ): Promise<boolean> {
     while (keepGoing()) {
       const { items } = await table.queryPage({
-        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        // An empty prefix is refused in a key condition.
+        KeyConditionExpression:
+          from.prefix === undefined ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
         ExpressionAttributeValues: { ':pk': from.pk, ':prefix': from.prefix },
         ConsistentRead: true,
         Limit: PAGE,
@@ -59,8 +62,10 @@ export function createPurging(table: Table) {
     },
 
     /** Empties a partition, or what of it begins with `prefix`; false where the time was up before. */
-    async empty(pk: string, keepGoing: KeepGoing, prefix = ''): Promise<boolean> {
-      return eachPage({ pk, prefix }, keepGoing, async (items) => table.deleteAll(items.map(keyOf)));
+    async empty(pk: string, keepGoing: KeepGoing, prefix?: string): Promise<boolean> {
+      return eachPage({ pk, ...(prefix !== undefined && { prefix }) }, keepGoing, async (items) =>
+        table.deleteAll(items.map(keyOf)),
+      );
     },
   };
 }

@@ -53,7 +53,7 @@ export function createRecordDeletions(table: Table, assets: AssetStore, counters
 
   /** What belongs to a scan alone. */
   async function emptyScan(orgId: string, scanId: string, keepGoing: KeepGoing): Promise<boolean> {
-    const runs = { pk: runsPartition(orgId, scanId), prefix: '' };
+    const runs = { pk: runsPartition(orgId, scanId) };
     return (
       (await purging.empty(branchFindingsPartition(orgId, scanId), keepGoing)) &&
       (await purging.eachPage(runs, keepGoing, async (items) => {

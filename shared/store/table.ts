@@ -2,6 +2,7 @@ import {
   ConditionalCheckFailedException,
   DynamoDBClient,
   TransactionCanceledException,
+  TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
@@ -85,6 +86,7 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
   async function queryPage(
     input: Omit<QueryCommandInput, 'TableName'>,
   ): Promise<{ items: Item[]; next: Item | undefined; count: number }> {
+    refuseEmptyKeys(input);
     const answer = await document.send(new QueryCommand({ ...input, TableName: name }));
     return { items: answer.Items ?? [], next: answer.LastEvaluatedKey, count: answer.Count ?? 0 };
   }
@@ -147,7 +149,8 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
   /** One conditional write; answers the attributes asked for, or null where the condition failed. */
   async function update(input: Omit<UpdateCommandInput, 'TableName'>): Promise<Item | null> {
     try {
-      const answer = await document.send(new UpdateCommand({ ...input, TableName: name }));
+      const command = () => document.send(new UpdateCommand({ ...input, TableName: name }));
+      const answer = await pastTransactions(command);
       return answer.Attributes ?? {};
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) return null;
@@ -189,7 +192,8 @@ export function createTable(name: string, client: DynamoDBClient = new DynamoDBC
       let pending = [...chunk];
       for (let attempt = 0; pending.length > 0; attempt += 1) {
         if (attempt > 0) await backOff(attempt, attempt >= TRANSACTION_ATTEMPTS);
-        const answer = await document.send(new BatchWriteCommand({ RequestItems: { [name]: pending } }));
+        const command = () => document.send(new BatchWriteCommand({ RequestItems: { [name]: pending } }));
+        const answer = await pastTransactions(command);
         pending = (answer.UnprocessedItems?.[name] ?? []) as typeof pending;
       }
     }
@@ -272,9 +276,31 @@ function transientOnly(error: TransactionCanceledException): boolean {
   return (error.CancellationReasons ?? []).every((reason) => TRANSIENT.has(reason.Code ?? 'None'));
 }
 
+/** A single write that meets a transaction on its item is refused, and the client does not try again by itself. */
+async function pastTransactions<T>(send: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof TransactionConflictException)) throw error;
+      await backOff(attempt, attempt >= TRANSACTION_ATTEMPTS, error);
+    }
+  }
+}
+
+/** DynamoDB refuses an empty text in a condition on a key. The embedded store takes it: so it is refused here. */
+function refuseEmptyKeys(query: Omit<QueryCommandInput, 'TableName'>): void {
+  const { KeyConditionExpression: condition = '', ExpressionAttributeValues: values = {} } = query;
+  for (const [name] of condition.matchAll(/:\w+/g))
+    if (values[name] === '')
+      throw new TypeError(`The value ${name} is empty in the condition "${condition}"`);
+}
+
 const BUSY = new Set([
   'ProvisionedThroughputExceededException',
   'ThrottlingException',
+  // The client's own attempts found the first of them still at work.
+  'TransactionInProgressException',
   'RequestLimitExceeded',
   'InternalServerError',
   'ServiceUnavailable',

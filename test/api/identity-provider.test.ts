@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
 import { projects } from '#contract/operations/projects.ts';
-import { type EmbeddedCloud, startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import type { EmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { createClient } from '#shared/client/client.ts';
 import { type IdentityProvider, startIdentityProvider } from '#test/harness/identity-provider.ts';
+import { startTestCloud } from '#test/harness/test-cloud.ts';
 
 let provider: IdentityProvider;
 /** Configured, and not there. */
@@ -15,7 +16,7 @@ beforeAll(async () => {
   gone = await startIdentityProvider('aspm');
   await gone.stop();
   const issuers = [provider, gone].map(({ issuer }) => ({ issuer, audience: 'aspm' }));
-  cloud = await startEmbeddedCloud({
+  cloud = await startTestCloud({
     port: 0,
     inMemory: true,
     env: { ASPM_OIDC_ISSUERS: JSON.stringify(issuers) },

@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auth } from '#contract/operations/auth.ts';
 import { organizations } from '#contract/operations/organizations.ts';
-import { type EmbeddedCloud, startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import type { EmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { createClient } from '#shared/client/client.ts';
 import { readConfig } from '#shared/config.ts';
 import { attack } from '#test/harness/attack.ts';
 import { request } from '#test/harness/http.ts';
+import { startTestCloud } from '#test/harness/test-cloud.ts';
 
 let cloud: EmbeddedCloud;
 let key: string;
 beforeAll(async () => {
   const password = 'ladder copper violin meadow';
-  cloud = await startEmbeddedCloud({
+  cloud = await startTestCloud({
     port: 0,
     inMemory: true,
     env: {

@@ -1,4 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
+import { chosenEngine } from '#test/dynamodb-local/chosen.ts';
+import { dynamoDbLocalVersion } from '#test/dynamodb-local/install.ts';
 
 /** Ends the run's output with one line that any reader of logs can count by: `N passed, N failed`. */
 export class ClosingLineReporter implements Reporter {
@@ -15,6 +17,8 @@ export class ClosingLineReporter implements Reporter {
     const skipped = states.length - passed - states.filter((state) => state === 'failed').length;
     // After the summary of the default reporter, which prints in the same event.
     process.once('exit', () => {
+      if (chosenEngine() === 'dynamodb-local')
+        process.stdout.write(`\nOn Amazon's DynamoDB Local ${dynamoDbLocalVersion()}:`);
       process.stdout.write(
         `\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
       );

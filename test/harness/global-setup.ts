@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { createSecretReader } from '#shared/security/secrets.ts';
 import { prepareScannerDatabases } from './scanner-databases.ts';
+import { startTestCloud } from './test-cloud.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,7 +24,7 @@ declare module 'vitest' {
 /** One embedded cloud, in memory, for the whole run: tests make organizations of their own in it. */
 export default async function setup(project: TestProject) {
   const folder = await mkdtemp(join(tmpdir(), 'aspm-tests-'));
-  const cloud = await startEmbeddedCloud({
+  const cloud = await startTestCloud({
     port: 0,
     inMemory: true,
     dataDir: join(folder, 'data'),

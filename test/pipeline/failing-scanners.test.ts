@@ -8,8 +8,9 @@ import { auth } from '#contract/operations/auth.ts';
 import { scans } from '#contract/operations/scans.ts';
 import { toOpaque } from '#domain/ids.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
-import { type EmbeddedCloud, startEmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import type { EmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { type Client, createClient } from '#shared/client/client.ts';
+import { startTestCloud } from '#test/harness/test-cloud.ts';
 import {
   createVulnerableRepository,
   git,
@@ -45,7 +46,7 @@ beforeAll(async () => {
     'echo "not json at all"; for word in "$@"; do last="$previous"; previous="$word"; done; exit 0',
   );
   repository = await createVulnerableRepository();
-  cloud = await startEmbeddedCloud({
+  cloud = await startTestCloud({
     port: 0,
     inMemory: true,
     adminPassword: PASSWORD,
