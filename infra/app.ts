@@ -1,13 +1,10 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { readDeployment } from './deployment.ts';
-import { STACK_NAME } from './project.ts';
+import { CDK_FEATURES, STACK_NAME } from './project.ts';
 import { AspmStack } from './stack.ts';
 
 /** `cdk synth` and `cdk deploy` begin here; so does the embedded cloud, with `bundle=false`. */
-const app = new App({
-  // Here rather than in cdk.json, which the embedded cloud does not read.
-  context: { '@aws-cdk/aws-iam:minimizePolicies': true, '@aws-cdk/core:enablePartitionLiterals': true },
-});
+const app = new App({ context: { ...CDK_FEATURES } });
 const deployment = readDeployment(app.node);
 
 if (deployment.bundle) {

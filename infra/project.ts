@@ -23,3 +23,9 @@ export const REFERENCE_ASSETS = 'assets';
 
 /** Folder of what the policy engine loads at run time, beside a bundle: the value of `POLICY_ASSETS_DIR`. */
 export const POLICY_FOLDER = 'policy';
+
+/** CDK's own choices that every synthesis of the stack is made with; the embedded cloud does not read cdk.json. */
+export const CDK_FEATURES = {
+  '@aws-cdk/aws-iam:minimizePolicies': true,
+  '@aws-cdk/core:enablePartitionLiterals': true,
+} as const;

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   HttpApi,
@@ -11,6 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { operations } from '#contract/index.ts';
@@ -32,6 +33,9 @@ const PAGE_ROUTES: readonly ApiRoute[] = [
 
 /** Answers what fits no route: paths with a slash at the end, and the 404s (design 1). */
 const DEFAULT_TARGET: FunctionName = 'organizations';
+
+/** The stage whose name is no part of the address. */
+const STAGE = '$default';
 
 /**
  * Every route of the gateway: one for each operation of the contract. A route key can't end in a
@@ -62,7 +66,7 @@ export class Api extends Construct {
     });
     new HttpStage(this, 'Stage', {
       httpApi: this.#api,
-      stageName: '$default',
+      stageName: STAGE,
       autoDeploy: true,
       accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: accessLogFormat() },
       // Above every tier's limits together; a flood ends here instead of at the functions.
@@ -101,6 +105,15 @@ export class Api extends Construct {
       routeKey: HttpRouteKey.DEFAULT,
       integration: integrationOf(DEFAULT_TARGET),
       authorizer,
+    });
+    // The route without a path calls from `<api>/<stage>/$default`, which CDK's grant of three parts does not match.
+    functions.get(DEFAULT_TARGET).addPermission('DefaultRoute', {
+      principal: new ServicePrincipal('apigateway.amazonaws.com'),
+      sourceArn: Stack.of(this).formatArn({
+        service: 'execute-api',
+        resource: this.#api.apiId,
+        resourceName: `${STAGE}/$default`,
+      }),
     });
   }
 

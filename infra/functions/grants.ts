@@ -79,7 +79,7 @@ function allowReports(
     add(target, ['s3:GetObject'], [objects]);
     allowKey(target, key, 's3', ['kms:Decrypt']);
   }
-  if (reports !== 'upload') {
+  if (reports === 'purge' || reports === 'read' || reports === 'convert') {
     // To list what is to be purged; and without it a report that was never uploaded answers 403 instead of 404.
     target.addToRolePolicy(
       new PolicyStatement({

@@ -1,27 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { App } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
 import { StateMachine } from 'aws-local-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { operations } from '#contract/index.ts';
-import { readDeployment } from '#infra/deployment.ts';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionDeclaration } from '#infra/functions/catalogue.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
-import { AspmStack } from '#infra/stack.ts';
-
-interface Resource {
-  readonly Type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's properties, looked into at many depths
-  readonly Properties: any;
-  readonly Metadata?: Record<string, unknown>;
-}
-
-function synthesize(context: Record<string, unknown> = {}) {
-  const app = new App({ context: { bundle: false, ...context } });
-  const stack = new AspmStack(app, 'Aspm', { deployment: readDeployment(app.node) });
-  return { app, stack, template: Template.fromStack(stack) };
-}
+import { type Resource, synthesize } from '#test/harness/template.ts';
 
 const { app, stack, template } = synthesize();
 const resources = template.toJSON().Resources as Record<string, Resource>;
