@@ -156,5 +156,7 @@ export class AspmStack extends Stack {
     });
     new CfnOutput(this, 'PublicUrl', { value: publicUrl });
     new CfnOutput(this, TABLE_OUTPUT, { value: table.table.tableName });
+    new CfnOutput(this, 'ReportBucketUrl', { value: settings.REPORT_BUCKET_URL });
+    new CfnOutput(this, 'TokenSecretArn', { value: settings.TOKEN_SECRET_ARN });
   }
 }

@@ -11,6 +11,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [
       ...configDefaults.exclude,
+      // They need a deployed stack: `npm run test:deployed`.
+      'test/deployed/**',
       ...(chosenEngine() === 'embedded' ? [] : LEFT_OUT.map(({ files }) => files)),
     ],
     globalSetup: ['test/harness/global-setup.ts'],

@@ -4,12 +4,8 @@ import { createTable, type Table } from '#store/table.ts';
 
 /** A table of the service under test that counts the requests made through it, attempts included. */
 export function countedTable(): { table: Table; requestsOf(work: () => Promise<unknown>): Promise<number> } {
-  const { dynamodb, table: name } = inject('service');
-  const client = new DynamoDBClient({
-    endpoint: dynamodb,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
+  const { dynamodb, region, table: name, credentials } = inject('service');
+  const client = new DynamoDBClient({ endpoint: dynamodb, region, credentials });
   let requests = 0;
   client.middlewareStack.add(
     (next) => async (input) => {

@@ -12,6 +12,7 @@ declare module 'vitest' {
     service: {
       url: string;
       dynamodb: string;
+      region: string;
       bucketUrl: string;
       table: string;
       tokenSecret: string;
@@ -39,6 +40,7 @@ export default async function setup(project: TestProject) {
   project.provide('service', {
     url: cloud.url,
     dynamodb: cloud.endpoints.dynamodb,
+    region: process.env.AWS_REGION ?? '',
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',
     credentials: {

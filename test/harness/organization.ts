@@ -17,9 +17,8 @@ const PASSWORD = 'correct horse battery staple';
 
 /** The table of the service under test. */
 export function testTable(): Table {
-  const { dynamodb, table } = inject('service');
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  return createTable(table, new DynamoDBClient({ endpoint: dynamodb, region: 'eu-west-1', credentials }));
+  const { dynamodb, region, table, credentials } = inject('service');
+  return createTable(table, new DynamoDBClient({ endpoint: dynamodb, region, credentials }));
 }
 
 export interface TestOrganization {
