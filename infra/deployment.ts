@@ -28,6 +28,11 @@ const Deployment = z.object({
     .string()
     .default('0')
     .refine((networks) => AddressPolicySetting.safeParse(networks).success, 'must be 0, 1 or networks'),
+  /** Name of a table that was restored from a backup, to work on instead of the stack's own (docs/deploying.md). */
+  restoredTable: z
+    .string()
+    .regex(/^[\w.-]{3,255}$/)
+    .optional(),
   /** X-Ray traces of the functions and the state machine. */
   tracing: z.union([z.boolean(), z.stringbool()]).default(false),
 });

@@ -33,7 +33,7 @@ export class AspmStack extends Stack {
       removalPolicy: RemovalPolicy.RETAIN,
     });
     keepLogicalId(key, 'Key');
-    const table = new AspmTable(this, 'Store', { key });
+    const table = new AspmTable(this, 'Store', { key, restored: deployment.restoredTable });
     const secrets = new ServiceSecrets(this, 'Secrets', { key });
     const reports = new ReportBucket(this, 'Reports', { key });
     const scanRequests = new WorkQueue(this, 'ScanRequests', { consumer: 'scan-planner' });
@@ -57,7 +57,7 @@ export class AspmStack extends Stack {
     });
 
     const settings: Record<SettingName, string> = {
-      TABLE_NAME: table.table.tableName,
+      TABLE_NAME: table.name,
       COUNTER_LANES: '8',
       TOKEN_SECRET_ARN: secrets.token.secretArn,
       FINGERPRINT_SECRET_ARN: secrets.fingerprint.secretArn,
@@ -155,8 +155,6 @@ export class AspmStack extends Stack {
       runs: runs.stateMachine,
     });
     new CfnOutput(this, 'PublicUrl', { value: publicUrl });
-    new CfnOutput(this, TABLE_OUTPUT, { value: table.table.tableName });
-    new CfnOutput(this, 'ReportBucketUrl', { value: settings.REPORT_BUCKET_URL });
-    new CfnOutput(this, 'TokenSecretArn', { value: settings.TOKEN_SECRET_ARN });
+    new CfnOutput(this, TABLE_OUTPUT, { value: table.name });
   }
 }

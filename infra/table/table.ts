@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, ProjectionType, Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
@@ -16,12 +16,20 @@ const INDEXES = [
   { indexName: 'gsi3', projectionType: ProjectionType.KEYS_ONLY },
 ] as const;
 
-export class AspmTable extends Construct {
-  readonly table: Table;
+export interface AspmTableProps {
+  readonly key: IKey;
+  /** Another table to work on, restored from a backup; the stack's own is kept as it is. */
+  readonly restored: string | undefined;
+}
 
-  constructor(scope: Construct, id: string, props: { readonly key: IKey }) {
+export class AspmTable extends Construct {
+  /** Name of the table that the service works on. */
+  readonly name: string;
+  readonly #arn: string;
+
+  constructor(scope: Construct, id: string, { key, restored }: AspmTableProps) {
     super(scope, id);
-    this.table = new Table(this, 'Table', {
+    const own = new Table(this, 'Table', {
       partitionKey: text('pk'),
       sortKey: text('sk'),
       billingMode: BillingMode.PAY_PER_REQUEST,
@@ -29,24 +37,26 @@ export class AspmTable extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       deletionProtection: true,
       removalPolicy: RemovalPolicy.RETAIN,
-      encryptionKey: props.key,
+      encryptionKey: key,
     });
     for (const { indexName, projectionType } of INDEXES) {
-      this.table.addGlobalSecondaryIndex({
+      own.addGlobalSecondaryIndex({
         indexName,
         partitionKey: text(`${indexName}pk`),
         sortKey: text(`${indexName}sk`),
         projectionType,
       });
     }
-    keepLogicalId(this.table, 'Table');
+    keepLogicalId(own, 'Table');
+    this.name = restored ?? own.tableName;
+    this.#arn =
+      restored === undefined
+        ? own.tableArn
+        : Stack.of(this).formatArn({ service: 'dynamodb', resource: 'table', resourceName: restored });
   }
 
   /** What a policy must name to cover the table with its indexes, without a wildcard. */
   get arns(): string[] {
-    return [
-      this.table.tableArn,
-      ...INDEXES.map(({ indexName }) => `${this.table.tableArn}/index/${indexName}`),
-    ];
+    return [this.#arn, ...INDEXES.map(({ indexName }) => `${this.#arn}/index/${indexName}`)];
   }
 }

@@ -1,5 +1,9 @@
 import { join } from 'node:path';
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  DescribeStackResourceCommand,
+  DescribeStacksCommand,
+} from '@aws-sdk/client-cloudformation';
 import { IAMClient, PutRolePolicyCommand } from '@aws-sdk/client-iam';
 import { runProcess } from '#functions/scanner-runner/process.ts';
 import { PROJECT_ROOT, STACK_NAME } from '#infra/project.ts';
@@ -60,7 +64,7 @@ export async function deploy(
   return readOutputs(endpoint);
 }
 
-export async function readOutputs(endpoint: string): Promise<Record<string, string>> {
+async function readOutputs(endpoint: string): Promise<Record<string, string>> {
   const cloudFormation = new CloudFormationClient({ endpoint, region: REGION, credentials: ROOT });
   const { Stacks: [stack] = [] } = await cloudFormation.send(
     new DescribeStacksCommand({ StackName: STACK_NAME }),
@@ -69,7 +73,18 @@ export async function readOutputs(endpoint: string): Promise<Record<string, stri
   return Object.fromEntries(outputs.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
 }
 
-export async function runCdk(
+/** The name or ARN behind a logical id of the stack. */
+export async function physicalId(endpoint: string, logicalId: string): Promise<string> {
+  const cloudFormation = new CloudFormationClient({ endpoint, region: REGION, credentials: ROOT });
+  const { StackResourceDetail } = await cloudFormation.send(
+    new DescribeStackResourceCommand({ StackName: STACK_NAME, LogicalResourceId: logicalId }),
+  );
+  const id = StackResourceDetail?.PhysicalResourceId;
+  if (id === undefined) throw new Error(`The stack has no ${logicalId}`);
+  return id;
+}
+
+async function runCdk(
   args: readonly string[],
   { endpoint, cwd }: Account & { readonly cwd: string },
 ): Promise<string> {

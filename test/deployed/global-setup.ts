@@ -5,7 +5,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import type { TestProject } from 'vitest/node';
 import { STACK_NAME, TABLE_OUTPUT } from '#infra/project.ts';
 import { prepareScannerDatabases } from '#test/harness/scanner-databases.ts';
-import { accountEnvironment, bootstrapAccount, deploy, runProgram } from './deploy.ts';
+import { accountEnvironment, bootstrapAccount, deploy, physicalId, runProgram } from './deploy.ts';
 import { ensureEmulator } from './emulator/install.ts';
 import { REGION, ROOT, startEmulator } from './emulator/start.ts';
 import { openFrontDoor } from './front-door.ts';
@@ -65,11 +65,8 @@ export default async function setup(project: TestProject) {
     dynamodb: emulator.endpoint,
     region: REGION,
     table: required(outputs, (name) => name === TABLE_OUTPUT),
-    bucketUrl: required(outputs, (name) => name === 'ReportBucketUrl'),
-    tokenSecret: await readSecret(
-      emulator.endpoint,
-      required(outputs, (name) => name === 'TokenSecretArn'),
-    ),
+    bucketUrl: `https://${await physicalId(emulator.endpoint, 'ReportBucket')}.s3.${REGION}.amazonaws.com`,
+    tokenSecret: await readSecret(emulator.endpoint, await physicalId(emulator.endpoint, 'TokenSecret')),
     credentials: ROOT,
   });
   const kept = open.move();

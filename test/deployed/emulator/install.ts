@@ -4,8 +4,8 @@ import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scannersFolder } from '#functions/scanner-runner/locate.ts';
 import { runProcess } from '#functions/scanner-runner/process.ts';
-import { PROJECT_ROOT } from '#infra/project.ts';
 import { lockFolder } from '#infra/cli/scanners/lock.ts';
+import { PROJECT_ROOT } from '#infra/project.ts';
 
 const OWN = join(PROJECT_ROOT, 'test/deployed/emulator');
 const REQUIREMENTS = join(OWN, 'requirements.txt');

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
  * Imported before a program (`--import`): the emulator's names are in no DNS, so what asks for AWS by
  * `fetch` is led to `AWS_ENDPOINT_URL`. The Host stays as it was: signatures cover it.
  */
-const EMULATED = /\.amazonaws\.com$/;
+const EMULATED = /\.(?:amazonaws\.com|execute-api\.localhost)$/;
 const real = globalThis.fetch;
 
 globalThis.fetch = async function fetch(input, init) {
