@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** As many requests as two cores can start functions for; in AWS each has a place of its own at once. */
+const AT_ONCE = 8;
+
 /** What a custom domain is in AWS: an address of the API that is known before the API is. */
 export interface FrontDoor {
   readonly url: string;
@@ -13,9 +16,24 @@ export interface FrontDoor {
 /** Passes requests on as they are, under the API's own name. */
 export async function openFrontDoor(): Promise<FrontDoor> {
   let target: { host: string; emulator: string } | null = null;
+  const waiting: (() => void)[] = [];
+  let passing = 0;
+  const next = () => {
+    while (passing < AT_ONCE && waiting.length > 0) {
+      passing += 1;
+      waiting.shift()?.();
+    }
+  };
   const server = createServer((incoming, response) => {
-    if (target) pass(incoming, response, target);
-    else response.writeHead(503).end();
+    response.once('close', () => {
+      passing -= 1;
+      next();
+    });
+    waiting.push(() => {
+      if (target) pass(incoming, response, target);
+      else response.writeHead(503).end();
+    });
+    next();
   });
   // Uploads and scans may take longer than any default of Node's.
   server.requestTimeout = 0;

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { TestProject } from 'vitest/node';
 import { STACK_NAME, TABLE_OUTPUT } from '#infra/project.ts';
+import { serveGit } from '#test/harness/git-server.ts';
+import { startHttpServer } from '#test/harness/http-server.ts';
 import { prepareScannerDatabases } from '#test/harness/scanner-databases.ts';
 import { accountEnvironment, bootstrapAccount, deploy, physicalId, runProgram } from './deploy.ts';
 import { ensureEmulator } from './emulator/install.ts';
@@ -23,7 +25,7 @@ const CONTEXT = {
   orgCreation: 'anyone',
   rateLimitFactor: '1000',
   // Repositories of the tests are served on this machine.
-  allowPrivateAddresses: '127.0.0.0/8',
+  allowPrivateAddresses: '1',
 };
 
 /** From an empty account to the first admin, as docs/deploying.md says; then the tests. */
@@ -42,6 +44,8 @@ export default async function setup(project: TestProject) {
   await bootstrapAccount(account);
   const frontDoor = await openFrontDoor();
   open.defer(() => frontDoor.close());
+  // A deployment clones over the network alone: the tests' folders are served to it.
+  const repositories = open.use(await startHttpServer(serveGit('/')));
   tell('cdk deploy');
   const started = performance.now();
   const outputs = await deploy(account, { ...CONTEXT, publicUrl: frontDoor.url });
@@ -68,6 +72,7 @@ export default async function setup(project: TestProject) {
     bucketUrl: `https://${await physicalId(emulator.endpoint, 'ReportBucket')}.s3.${REGION}.amazonaws.com`,
     tokenSecret: await readSecret(emulator.endpoint, await physicalId(emulator.endpoint, 'TokenSecret')),
     credentials: ROOT,
+    repositories: `http://127.0.0.1:${repositories.port}`,
   });
   const kept = open.move();
   return () => kept.disposeAsync();

@@ -16,6 +16,8 @@ declare module 'vitest' {
       bucketUrl: string;
       table: string;
       tokenSecret: string;
+      /** Where folders of this machine are served as repositories; empty: they are cloned by their paths. */
+      repositories: string;
       /** What the service's parts know each other by. */
       credentials: { accessKeyId: string; secretAccessKey: string };
     };
@@ -40,6 +42,7 @@ export default async function setup(project: TestProject) {
   project.provide('service', {
     url: cloud.url,
     dynamodb: cloud.endpoints.dynamodb,
+    repositories: '',
     region: process.env.AWS_REGION ?? '',
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',

@@ -1,9 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import { assets } from '#contract/operations/assets.ts';
 import { scans } from '#contract/operations/scans.ts';
 import { toOpaque } from '#domain/ids.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { TestOrganization } from './organization.ts';
+
+/** How the service under test can clone what is at a path of this machine. */
+export function cloneUrl(place: string): string {
+  const { repositories } = inject('service');
+  if (repositories === '') return place;
+  const path = place.startsWith('file:') ? fileURLToPath(place) : place;
+  return path.startsWith('/') ? `${repositories}${path}` : place;
+}
 
 /** Registers a repository; answers its opaque id. */
 export async function addRepository(
@@ -13,7 +23,7 @@ export async function addRepository(
 ): Promise<string> {
   const made = await org.client.call(assets.operations.addRepository, {
     params: { org_id: org.orgId },
-    body: { name, url },
+    body: { name, url: cloneUrl(url) },
   });
   return toOpaque('asset', made.id);
 }

@@ -1,0 +1,124 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
+import type { OperationDeclaration } from '#contract/operation.ts';
+import { exports_ } from '#contract/operations/exports.ts';
+import { ApiError, type Client } from '#shared/client/client.ts';
+import { EXPORTED_LISTS, type ExportedList } from './exported-lists.ts';
+import { SIGN_IN_USAGE, signIn } from './signed-in.ts';
+
+const USAGE = `Usage: ASPM_URL=https://… npm run export -- FOLDER
+
+Writes everything that the API shows of an organization into a folder: JSON Lines, a file a kind.
+No secret is among it. ${SIGN_IN_USAGE} An admin sees every kind.`;
+
+const PER_PAGE = 100;
+const EXPORT_POLL_MS = 1000;
+
+type Row = Record<string, unknown>;
+
+/** `npm run export`. Answers the exit code. */
+async function main([folder, ...rest]: readonly string[]): Promise<number> {
+  const url = process.env.ASPM_URL;
+  if (!folder || rest.length > 0 || !url) {
+    console.error(USAGE);
+    return 2;
+  }
+  const { client, orgId } = await signIn(url, process.env);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const parents = new Map<string, Row[]>();
+  for (const list of EXPORTED_LISTS) {
+    const rows = await readAll(client, orgId, list, parents);
+    parents.set(list.kind, rows);
+    await write(folder, list.kind, Readable.from(rows.map((row) => `${JSON.stringify(row)}\n`)));
+    console.log(`${list.kind}: ${rows.length}`);
+  }
+  console.log(`findings: ${await exportFindings(client, folder)}`);
+  return 0;
+}
+
+/** The rows of a list, or of each parent's list, with the parent's id where there is one. */
+async function readAll(
+  client: Client,
+  orgId: string,
+  { operation, of }: ExportedList,
+  known: ReadonlyMap<string, Row[]>,
+): Promise<Row[]> {
+  const own: Record<string, string> = operation.path.includes('{org_id}') ? { org_id: orgId } : {};
+  if (!of) return readPages(client, operation, own);
+  const { kind, param } = of;
+  const rows: Row[] = [];
+  for (const { id } of known.get(kind) ?? []) {
+    // The same id in both families: one writes its kind before it.
+    const given = operation.family === 'A' ? String(id).replace(/^[a-z]+_/, '') : String(id);
+    const children = await readPages(client, operation, { ...own, [param]: given });
+    rows.push(...children.map((child) => ({ [param]: id, ...child })));
+  }
+  return rows;
+}
+
+async function readPages(
+  client: Client,
+  operation: OperationDeclaration,
+  params: Record<string, string>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let page = 1; ; page += 1) {
+    const body = (await patiently(() =>
+      client.call(operation, {
+        params,
+        ...(operation.family === 'B' && operation.query && { query: { page, per_page: PER_PAGE } }),
+      } as never),
+    )) as Row | Row[];
+    // Family A lists are bare, and whole where no page is asked for.
+    if (Array.isArray(body)) return body as Row[];
+    if (!Array.isArray(body.data)) return [body];
+    rows.push(...(body.data as Row[]));
+    const { total } = (body.pagination ?? {}) as { total?: number };
+    if (body.data.length < PER_PAGE || total === undefined || rows.length >= total) return rows;
+  }
+}
+
+/** Findings come as one file, however many there are. */
+async function exportFindings(client: Client, folder: string): Promise<number> {
+  const { exportFindings: begin, getFindingExport } = exports_.operations;
+  const { id } = await patiently(() => client.call(begin, { body: { format: 'jsonl' } }));
+  for (;;) {
+    const made = await patiently(() => client.call(getFindingExport, { params: { export_id: id } }));
+    if (made.status === 'failed') throw new Error(`The findings' export failed: ${made.error?.message}`);
+    if (made.url !== null) {
+      const answer = await fetch(made.url);
+      if (!answer.ok || !answer.body) throw new Error(`The findings' file answered ${answer.status}`);
+      await write(folder, 'findings', Readable.fromWeb(answer.body as never).pipe(createGunzip()));
+      return made.count ?? 0;
+    }
+    await sleep(EXPORT_POLL_MS);
+  }
+}
+
+function write(folder: string, kind: string, from: Readable): Promise<void> {
+  return pipeline(from, createWriteStream(join(folder, `${kind}.jsonl`), { mode: 0o600 }));
+}
+
+/** Waits out the tier's limits, however often. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.retryAfter === null) throw error;
+      await sleep(error.retryAfter * 1000);
+    }
+  }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
