@@ -1,3 +1,5 @@
+import { inSources } from './source-places.ts';
+
 /**
  * Structured logs: one object a line, through the console, which Lambda's JSON log format takes as
  * it is. Callers pass names and ids, never bodies, headers, tokens or report contents.
@@ -21,7 +23,7 @@ function describeError(error: unknown): unknown {
   return {
     name: error.name,
     message: error.message,
-    stack: error.stack,
+    stack: error.stack && inSources(error.stack),
     ...(error.cause !== undefined && { cause: describeError(error.cause) }),
   };
 }

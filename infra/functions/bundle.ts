@@ -10,8 +10,8 @@ const SWAGGER_FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.
 
 /**
  * Bundles every function in one esbuild call, the AWS SDK included, so that nothing depends on
- * the version that the runtime happens to have. Source maps stay beside the bundles, out of the
- * deployed code. `meta.json` tells what makes up each bundle's size.
+ * the version that the runtime happens to have. Source maps come along: what fails tells its place in the sources
+ * (shared/source-places.ts). `meta.json` tells what makes up each bundle's size.
  */
 export async function bundleFunctions(): Promise<Metafile> {
   await rm(BUNDLES, { recursive: true, force: true });
@@ -41,6 +41,8 @@ const OPTIONS = {
   minify: true,
   treeShaking: true,
   sourcemap: 'external',
+  // Places are enough for a stack; the sources themselves are four times as large.
+  sourcesContent: false,
   format: 'esm',
   platform: 'node',
   target: 'node24',

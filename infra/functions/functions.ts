@@ -63,7 +63,7 @@ export class ServiceFunctions extends Construct {
       architecture: Architecture.ARM_64,
       handler: props.bundle ? 'index.handler' : 'handler.handler',
       code: props.bundle
-        ? Code.fromAsset(`${BUNDLES}/${name}`, { exclude: ['*.map'] })
+        ? Code.fromAsset(`${BUNDLES}/${name}`)
         : Code.fromAsset(`${PROJECT_ROOT}/functions/${name}`),
       memorySize: declared.memory,
       timeout: Duration.seconds(declared.timeoutSeconds),

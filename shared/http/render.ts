@@ -1,6 +1,7 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { ERRORS, type ErrorCode } from '#contract/errors.ts';
 import { ServiceError } from '#domain/errors.ts';
+import { ownFrames } from '#shared/source-places.ts';
 import type { RateWindow } from './caller.ts';
 import { HttpValidationError } from './validation.ts';
 
@@ -55,19 +56,13 @@ function verboseParts(error: unknown, context: ErrorContext): Record<string, unk
   const code = refusal instanceof ServiceError ? refusal.code : general;
   const own = refusal instanceof ServiceError ? refusal.suggestion : undefined;
   const suggestion = own ?? ERRORS[code].suggestion;
-  return { stack_context: { operation: context.operation, frames: ownFrames(error) }, suggestion };
-}
-
-const FRAME = /at (?:async )?([\w.$<>]+) \(.*?((?:functions|shared)\/[\w./-]+\.ts):(\d+)/;
-
-/** Names and places of our own frames alone: no values, no library's paths, no machine's folders. */
-function ownFrames(error: unknown): string[] {
-  if (!(error instanceof Error) || !error.stack) return [];
-  return error.stack
-    .split('\n')
-    .map((line) => FRAME.exec(line))
-    .filter((match) => match !== null)
-    .map(([, name, file, line]) => `${name} (${file}:${line})`);
+  return {
+    stack_context: {
+      operation: context.operation,
+      frames: error instanceof Error ? ownFrames(error.stack ?? '') : [],
+    },
+    suggestion,
+  };
 }
 
 export function rateHeaders(rate: RateWindow): Record<string, string> {

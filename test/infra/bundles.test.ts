@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { on } from 'node:events';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -85,6 +85,28 @@ describe('bundles', () => {
       },
     });
     expect(JSON.parse(stdout)).toMatchObject({ decision: 'accept' });
+  });
+
+  it('tells places in the sources of what fails as it is deployed', async () => {
+    const event = {
+      rawPath: '/api/projects',
+      rawQueryString: 'verbose=true',
+      queryStringParameters: { verbose: 'true' },
+      headers: {},
+      requestContext: { http: { method: 'GET', path: '/api/projects', sourceIp: '192.0.2.1' } },
+    };
+    const script = `const { handler } = await import('./index.mjs');
+      console.log((await handler(${JSON.stringify(event)}, {})).body);
+      process.exit();`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: `${BUNDLES}/projects`,
+      env: { PATH: process.env.PATH, AWS_REGION: 'eu-west-1', TABLE_NAME: 'x', COUNTER_LANES: '1' },
+    });
+    const [frame = ''] = JSON.parse(stdout).error.stack_context.frames;
+    expect(frame).toMatch(/^shared\/http\/middleware\/[a-z-]+\.ts:\d+$/);
+    const [path = '', line] = frame.split(':');
+    const source = readFileSync(`${PROJECT_ROOT}/${path}`, 'utf8').split('\n');
+    expect(source[Number(line) - 1]).toMatch(/ServiceError|throw/);
   });
 
   it('brings the files of the reference page', () => {
