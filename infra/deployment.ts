@@ -28,6 +28,8 @@ const Deployment = z.object({
     .string()
     .default('0')
     .refine((networks) => AddressPolicySetting.safeParse(networks).success, 'must be 0, 1 or networks'),
+  /** Any new text starts the functions that hold secrets anew: after one was rotated. */
+  secretsRead: z.coerce.string().optional(),
   /** Name of a table that was restored from a backup, to work on instead of the stack's own (docs/deploying.md). */
   restoredTable: z
     .string()

@@ -85,21 +85,25 @@ export class AspmStack extends Stack {
       POLICY_ASSETS_DIR: POLICY_FOLDER,
       SCANNERS: 'semgrep,grype,trivy,gitleaks',
     };
-    functions.connect(settings, {
-      key,
-      tableArns: table.arns,
-      queues: {
-        'scan-requests': scanRequests.queue,
-        'run-dispatch': runDispatch.queue,
-        deletions: deletions.queue,
-        imports: imports.queue,
-        exports: exports.queue,
-        reevaluations: reevaluations.queue,
+    functions.connect(
+      settings,
+      {
+        key,
+        tableArns: table.arns,
+        queues: {
+          'scan-requests': scanRequests.queue,
+          'run-dispatch': runDispatch.queue,
+          deletions: deletions.queue,
+          imports: imports.queue,
+          exports: exports.queue,
+          reevaluations: reevaluations.queue,
+        },
+        secrets,
+        reports: reports.bucket,
+        runs: runs.stateMachine,
       },
-      secrets,
-      reports: reports.bucket,
-      runs: runs.stateMachine,
-    });
+      deployment.secretsRead,
+    );
     api.addRoutes(functions);
 
     const batch = { batchSize: 10, reportBatchItemFailures: true };

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import type { OperationDeclaration } from '#contract/operation.ts';
 import { exports_ } from '#contract/operations/exports.ts';
+import { readId } from '#domain/ids.ts';
 import { ApiError, type Client } from '#shared/client/client.ts';
 import { EXPORTED_LISTS, type ExportedList } from './exported-lists.ts';
 import { SIGN_IN_USAGE, signIn } from './signed-in.ts';
@@ -45,7 +46,7 @@ async function main([folder, ...rest]: readonly string[]): Promise<number> {
 async function readAll(
   client: Client,
   orgId: string,
-  { operation, of }: ExportedList,
+  { operation, of, detail }: ExportedList,
   known: ReadonlyMap<string, Row[]>,
 ): Promise<Row[]> {
   const own: Record<string, string> = operation.path.includes('{org_id}') ? { org_id: orgId } : {};
@@ -54,8 +55,15 @@ async function readAll(
   const rows: Row[] = [];
   for (const { id } of known.get(kind) ?? []) {
     // The same id in both families: one writes its kind before it.
-    const given = operation.family === 'A' ? String(id).replace(/^[a-z]+_/, '') : String(id);
-    const children = await readPages(client, operation, { ...own, [param]: given });
+    const given = operation.family === 'A' ? (readId(String(id)) ?? String(id)) : String(id);
+    const params = { ...own, [param]: given };
+    const children = await readPages(client, operation, params);
+    for (const [index, child] of children.entries())
+      if (detail)
+        children[index] = await readOne(client, detail.operation, {
+          ...params,
+          [detail.param]: String(child[detail.param]),
+        });
     rows.push(...children.map((child) => ({ [param]: id, ...child })));
   }
   return rows;
@@ -67,20 +75,29 @@ async function readPages(
   params: Record<string, string>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let page = 1; ; page += 1) {
+  for (let number = 1; ; number += 1) {
     const body = (await patiently(() =>
       client.call(operation, {
         params,
-        ...(operation.family === 'B' && operation.query && { query: { page, per_page: PER_PAGE } }),
+        ...(operation.family === 'B' && operation.query && { query: { page: number, per_page: PER_PAGE } }),
       } as never),
     )) as Row | Row[];
     // Family A lists are bare, and whole where no page is asked for.
     if (Array.isArray(body)) return body as Row[];
-    if (!Array.isArray(body.data)) return [body];
-    rows.push(...(body.data as Row[]));
+    const page = body.data ?? body.versions;
+    if (!Array.isArray(page)) return [body];
+    rows.push(...(page as Row[]));
     const { total } = (body.pagination ?? {}) as { total?: number };
-    if (body.data.length < PER_PAGE || total === undefined || rows.length >= total) return rows;
+    if (page.length < PER_PAGE || total === undefined || rows.length >= total) return rows;
   }
+}
+
+function readOne(
+  client: Client,
+  operation: OperationDeclaration,
+  params: Record<string, string>,
+): Promise<Row> {
+  return patiently(() => client.call(operation, { params } as never)) as Promise<Row>;
 }
 
 /** Findings come as one file, however many there are. */

@@ -14,6 +14,8 @@ export interface ExportedList {
   readonly operation: OperationDeclaration;
   /** Asked for each record of a kind before it, by the id in this path parameter. */
   readonly of?: { readonly kind: string; readonly param: string };
+  /** Where the list is short of what a record has: the operation that shows one, by this field of the list's. */
+  readonly detail?: { readonly operation: OperationDeclaration; readonly param: string };
 }
 
 /** In the order in which they are read: parents first. Findings come after them, as one file. */
@@ -52,6 +54,7 @@ export const EXPORTED_LISTS: readonly ExportedList[] = [
     kind: 'policy-versions',
     operation: policies.operations.listPolicyVersions,
     of: { kind: 'policies', param: 'policy_id' },
+    detail: { operation: policies.operations.getPolicyVersion, param: 'version' },
   },
   {
     kind: 'policy-runs',

@@ -41,9 +41,16 @@ export class ServiceFunctions extends Construct {
   }
 
   /** Gives each function the settings that it reads, and the permissions that it declares; no more. */
-  connect(settings: Readonly<Record<SettingName, string>>, targets: GrantTargets): void {
+  connect(
+    settings: Readonly<Record<SettingName, string>>,
+    targets: GrantTargets,
+    secretsRead: string | undefined,
+  ): void {
     for (const name of FUNCTION_NAMES) {
       const declared: FunctionDeclaration = FUNCTIONS[name];
+      // Nobody reads it: another environment starts a function anew, and it reads its secrets again.
+      if (secretsRead !== undefined && declared.may.secrets.length > 0)
+        this.get(name).addEnvironment('SECRETS_READ', secretsRead);
       for (const setting of declared.settings) this.get(name).addEnvironment(setting, settings[setting]);
       allow(this.get(name), declared.may, targets);
     }

@@ -20,15 +20,20 @@ CONTAINERS = {}
 class Container:
     def __init__(self, image, options):
         image_of_runner = json.loads(os.environ["ASPM_CONTAINER"])
+        # The emulator writes this machine's loopback as a container would name it: here it is the same one.
+        given = {
+            name: value.replace("host.docker.internal", "127.0.0.1")
+            for name, value in (options.get("environment") or {}).items()
+        }
         self.id = uuid.uuid4().hex * 2
         self.name = options.get("name")
         self.image = image
         self.attrs = {"NetworkSettings": {"IPAddress": "10.0.0.5", "Networks": {}}, "State": {}}
-        self.output = tempfile.NamedTemporaryFile(prefix="container-", delete=False)
+        self.output = tempfile.NamedTemporaryFile(prefix="container-", dir=os.getcwd(), delete=False)
         self.process = subprocess.Popen(
             image_of_runner["command"],
             cwd=image_of_runner["cwd"],
-            env={**image_of_runner["environment"], **(options.get("environment") or {})},
+            env={**image_of_runner["environment"], **given},
             stdin=subprocess.DEVNULL,
             stdout=self.output,
             stderr=subprocess.STDOUT,
