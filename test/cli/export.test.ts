@@ -8,6 +8,7 @@ import * as z from 'zod';
 import { operations } from '#contract/index.ts';
 import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
+import { toOpaque } from '#domain/ids.ts';
 import { EXPORTED_LISTS } from '#infra/cli/exported-lists.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
 import { freshAsset, importReport } from '#test/harness/importing.ts';
@@ -101,7 +102,7 @@ describe('an organization’s export', () => {
       expect(rows('findings')).toHaveLength(1);
       expect(rows('assets').map(({ id }) => id)).toEqual([asset]);
       expect(rows('policy-versions')).toMatchObject([{ version: 1, rego: expect.any(String) }]);
-      expect(rows('organization')).toMatchObject([{ id: expect.stringContaining(org.orgId) }]);
+      expect(rows('organization')).toMatchObject([{ id: toOpaque('organization', org.orgId) }]);
       expect(rows('audit-log').length).toBeGreaterThan(120);
       const all = Object.values(text).join('\n');
       expect(all).not.toContain(key);
