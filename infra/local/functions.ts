@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import { pathToFileURL } from 'node:url';
 import type { Context } from 'aws-lambda';
 import { PROJECT_ROOT } from '#infra/project.ts';
@@ -9,6 +10,15 @@ import type { LocalFunction } from './model.ts';
 export interface Functions {
   /** @throws FunctionTimeout, or what the handler threw */
   invoke(name: string, event: unknown): Promise<unknown>;
+}
+
+/** Told of each call once it has ended, to whoever counts: `Invocation`. */
+export const INVOCATIONS = channel('aspm:invocation');
+
+export interface Invocation {
+  readonly name: string;
+  readonly memory: number;
+  readonly milliseconds: number;
 }
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -74,6 +84,7 @@ async function withTimeout(
 ): Promise<unknown> {
   const milliseconds = declared.timeoutSeconds * 1000;
   const deadline = Date.now() + milliseconds;
+  const started = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -84,6 +95,8 @@ async function withTimeout(
     return await Promise.race([handler(event, contextOf(declared, requestId, deadline)), timeout]);
   } finally {
     clearTimeout(timer);
+    const { name, memory } = declared;
+    INVOCATIONS.publish({ name, memory, milliseconds: performance.now() - started } satisfies Invocation);
   }
 }
 

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import * as z from 'zod';
+import { CVE_ID } from '#domain/cve.ts';
 
 /** EPSS of a CVE: probability and percentile, each 0 to 1. */
 export type EpssScores = ReadonlyMap<string, readonly [epss: number, percentile: number]>;
@@ -15,7 +16,6 @@ const TIMEOUT_MS = 120_000;
 /** Two thirds of these bounds are room to grow (2026: 330,000 CVEs, 12 MB unpacked; 1,500 known exploited, 2 MB). */
 const MAX_ROWS = 1_000_000;
 const MAX_BYTES = 60 * 1024 * 1024;
-const CVE = /^CVE-\d{4}-\d{4,}$/;
 
 /**
  * FIRST's file of current EPSS scores: CSV, gzipped or not, read line by line; comments and lines that are
@@ -26,7 +26,7 @@ export async function readEpss(url: string): Promise<EpssScores> {
   const scores = new Map<string, readonly [number, number]>();
   for await (const line of readLines(await open(url))) {
     const [cve = '', epss, percentile] = line.split(',');
-    if (!CVE.test(cve)) continue;
+    if (!CVE_ID.test(cve)) continue;
     const pair = [Number(epss), Number(percentile)] as const;
     if (pair.every((value) => value >= 0 && value <= 1)) scores.set(cve, pair);
     if (scores.size > MAX_ROWS) throw new FeedError(`The EPSS feed has more than ${MAX_ROWS} rows`);
@@ -42,7 +42,7 @@ export async function readKev(url: string): Promise<ReadonlySet<string>> {
   for await (const line of readLines(await open(url))) parts.push(line);
   const parsed = Catalogue.safeParse(parseJson(parts.join('\n')));
   if (!parsed.success) throw new FeedError('The KEV feed has no list of vulnerabilities');
-  return new Set(parsed.data.vulnerabilities.map(({ cveID }) => cveID).filter((id) => CVE.test(id)));
+  return new Set(parsed.data.vulnerabilities.map(({ cveID }) => cveID).filter((id) => CVE_ID.test(id)));
 }
 
 function parseJson(text: string): unknown {

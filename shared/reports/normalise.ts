@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
+import { CVE_ID } from '#domain/cve.ts';
 import { cleanTexts } from './clean-texts.ts';
 import { nameWithoutSecrets, withoutSecrets } from './secret-shapes.ts';
 
@@ -143,7 +144,7 @@ export function cveOf(ids: readonly (string | null | undefined)[]): string | nul
   const cves = ids
     .filter((id) => typeof id === 'string')
     .map((id) => id.toUpperCase())
-    .filter((id) => /^CVE-\d{4}-\d{4,}$/.test(id))
+    .filter((id) => CVE_ID.test(id))
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
   return cves[0] ?? null;
 }

@@ -1,3 +1,4 @@
+import { findCve } from '#domain/cve.ts';
 import { toolKey } from '#domain/origin.ts';
 import {
   type FindingCategory,
@@ -198,7 +199,7 @@ function locate(one: Run, rules: RuleBook, item: Result, key: string): Located {
 
 function findingOf({ result: item, rules, rule, ruleId: id, path, line }: Located, scanner: Scanner) {
   const end = item.locations?.[0]?.physicalLocation?.region?.endLine ?? line;
-  const cve = /CVE-\d{4}-\d{4,}/i.exec(id)?.[0].toUpperCase() ?? null;
+  const cve = findCve(id);
   const score = scoreOf(item, rule);
   const texts = rule && rules.textsOf(rule);
   const fix = item.fixes?.[0]?.description?.text ?? '';

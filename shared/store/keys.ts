@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Origin } from '#domain/origin.ts';
 import type { Route } from '#domain/placement.ts';
 import type { Key } from './table.ts';
@@ -48,7 +49,7 @@ export const auditPartition = (orgId: string): string => `${org(orgId)}#AUDIT`;
 /** Keeps the names of teams unique. */
 export const teamNameKey = (orgId: string, name: string): Key => ({
   pk: `${org(orgId)}#TEAMNAMES`,
-  sk: foldName(name),
+  sk: fitted(foldName(name)),
 });
 /** A member of a team or project, from the group's side and from the user's. */
 export const groupMemberKey = (orgId: string, kind: GroupKind, groupId: string, userId: string): Key => ({
@@ -71,7 +72,7 @@ export const projectKey = (orgId: string, projectId: string): Key => ({
 /** A name within its parent: keeps names unique, and is the slim entry that lists read. */
 export const projectNameKey = (orgId: string, parentId: string | null, name: string): Key => ({
   pk: projectNamesPartition(orgId, parentId),
-  sk: foldName(name),
+  sk: fitted(foldName(name)),
 });
 export const projectNamesPartition = (orgId: string, parentId: string | null): string =>
   `${org(orgId)}#PROJECTS#${parentId ?? 'TOP'}`;
@@ -86,7 +87,7 @@ export const assetEntriesPartition = (orgId: string): string => `${org(orgId)}#A
 /** Keeps (type, clone URL), or (type, name) where there is no URL, unique. */
 export const assetPlaceKey = (orgId: string, type: string, place: string): Key => ({
   pk: `${org(orgId)}#ASSETPLACES`,
-  sk: `${type}#${place}`,
+  sk: `${type}#${fitted(place)}`,
 });
 
 export const integrationKey = (orgId: string, integrationId: string): Key => ({
@@ -97,7 +98,7 @@ export const integrationsPartition = (orgId: string): string => `${org(orgId)}#I
 /** Keeps the names of integrations unique. */
 export const integrationNameKey = (orgId: string, name: string): Key => ({
   pk: `${org(orgId)}#INTEGRATIONNAMES`,
-  sk: foldName(name),
+  sk: fitted(foldName(name)),
 });
 /** Its secrets, sealed: apart from the record, so that no list reads them. */
 export const integrationSecretsKey = (orgId: string, integrationId: string): Key => ({
@@ -113,7 +114,7 @@ export const policiesPartition = (orgId: string): string => `${org(orgId)}#POLIC
 /** Keeps the names of policies unique. */
 export const policyNameKey = (orgId: string, name: string): Key => ({
   pk: `${org(orgId)}#POLICYNAMES`,
-  sk: foldName(name),
+  sk: fitted(foldName(name)),
 });
 export const policyVersionKey = (orgId: string, policyId: string, version: number): Key => ({
   pk: policyVersionsPartition(orgId),
@@ -146,7 +147,7 @@ export const scanLockKey = (
   branch: string | null,
 ): Key => ({
   pk: `${org(orgId)}#SCANLOCKS`,
-  sk: `${scope}#${targetId ?? ''}#${branch ?? ''}`,
+  sk: `${scope}#${targetId ?? ''}#${fitted(branch ?? '')}`,
 });
 export const queuedScanKey = (orgId: string, scanId: string): Key => ({
   pk: queuedScansPartition(orgId),
@@ -156,7 +157,7 @@ export const queuedScansPartition = (orgId: string): string => `${org(orgId)}#QU
 export const capacityKey = (orgId: string): Key => ({ pk: org(orgId), sk: 'CAPACITY' });
 export const idempotencyKey = (orgId: string, operation: string, key: string): Key => ({
   pk: `${org(orgId)}#IDEMPOTENCY`,
-  sk: `${operation}#${key}`,
+  sk: `${operation}#${fitted(key)}`,
 });
 export const runKey = (orgId: string, scanId: string, assetId: string): Key => ({
   pk: runsPartition(orgId, scanId),
@@ -318,6 +319,21 @@ export const singlePartitions = (orgId: string): string[] => [
 ];
 export const chunksPartition = (orgId: string, assetId: string, origin: Origin): string =>
   `${org(orgId)}#CHUNKS#${assetId}#${origin}`;
+
+/** Of the 1,024 bytes that a sort key has, what is left to a text beside the other parts of the key. */
+const LONGEST_TEXT = 850;
+const KEPT_OF_TEXT = 600;
+
+/**
+ * A caller's text as part of a key. One that would not fit is its beginning and its digest: still the same key
+ * for the same text and nearly in its place among others.
+ */
+function fitted(text: string): string {
+  if (Buffer.byteLength(text) <= LONGEST_TEXT) return text;
+  // Bytes that the cut leaves of a character become a replacement character.
+  const beginning = Buffer.from(text).subarray(0, KEPT_OF_TEXT).toString();
+  return `${beginning}~${createHash('sha256').update(text).digest('hex')}`;
+}
 
 /** Names are compared without case, width, surrounding space, and what nobody sees of them. */
 export function foldName(name: string): string {

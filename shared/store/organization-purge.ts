@@ -58,7 +58,7 @@ export function createOrganizationPurge(table: Table) {
 
   /** Records with partitions of their own: these are emptied first. */
   async function eachWithParts(
-    from: { pk: string; prefix: string },
+    from: { pk: string; prefix?: string },
     partsOf: (item: Item) => Promise<string[]> | string[],
     keepGoing: KeepGoing,
   ): Promise<boolean> {
@@ -123,7 +123,7 @@ export function createOrganizationPurge(table: Table) {
           ),
         () =>
           eachWithParts(
-            { pk: invitationsPartition(orgId), prefix: '' },
+            { pk: invitationsPartition(orgId) },
             async (item) => {
               await table.deleteAll([invitationTokenKey(z.string().parse(item.token_hash))]);
               return [];
@@ -133,7 +133,7 @@ export function createOrganizationPurge(table: Table) {
         () => eachWithParts({ pk: own, prefix: 'MEMBER#' }, (item) => partsOfMember(orgId, item), keepGoing),
         () =>
           eachWithParts(
-            { pk: scansPartition(orgId), prefix: '' },
+            { pk: scansPartition(orgId) },
             async (item) => {
               const scanId = z.string().parse(item.sk);
               await table.deleteAll([activeScanKey(orgId, scanId)]);
@@ -147,7 +147,7 @@ export function createOrganizationPurge(table: Table) {
           ),
         () =>
           eachWithParts(
-            { pk: assetEntriesPartition(orgId), prefix: '' },
+            { pk: assetEntriesPartition(orgId) },
             (item) => originPartitions(table, orgId, z.string().parse(item.sk)),
             keepGoing,
           ),

@@ -84,11 +84,11 @@ describe('deleting an asset', () => {
       expect((await request('GET', path, { key: org.accessToken })).status).toBe(404);
     expect((await request('DELETE', `/api/assets/${id}`, { key: org.accessToken })).status).toBe(404);
     // Its name is free again.
-    await expect.poll(() => hasFindings(asset.id), { timeout: 20_000, interval: 100 }).toBe(false);
+    await expect.poll(() => hasFindings(asset.id), { timeout: 60_000, interval: 100 }).toBe(false);
     // What is left is its place in the audit log, and the second look to come; its scan may end just now.
     const left = async () =>
       (await mentions(asset.id)).map(({ pk }) => String(pk)).filter((pk) => !/AUDIT|DELETIONS/.test(pk));
-    await expect.poll(left, { timeout: 20_000, interval: 1000 }).toEqual([]);
+    await expect.poll(left, { timeout: 60_000, interval: 1000 }).toEqual([]);
     expect((await summary({ asset_id: toOpaque('asset', kept.asset.id) })).total).toBe(2);
     const list = await org.client.call(findings.operations.listFindings, { query: { per_page: 100 } });
     expect(list.data).toHaveLength(list.pagination.total);

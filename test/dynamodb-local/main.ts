@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { PROJECT_ROOT } from '#infra/project.ts';
 import { ENGINE_SETTING } from './chosen.ts';
 import { ensureDynamoDbLocal, NotHere } from './install.ts';
@@ -20,7 +20,7 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return whereIsPossible ? 0 : 2;
   }
-  const vitest = fileURLToPath(import.meta.resolve('vitest/vitest.mjs'));
+  const vitest = join(PROJECT_ROOT, 'node_modules/vitest/vitest.mjs');
   const paths = args.filter((one) => one !== '--where-possible');
   const child = spawn(process.execPath, [vitest, 'run', '--config', 'test/vitest.config.ts', ...paths], {
     cwd: PROJECT_ROOT,

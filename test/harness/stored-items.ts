@@ -1,10 +1,13 @@
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import type { Item } from '#store/table.ts';
+import type { Item, Table } from '#store/table.ts';
 import { testTable } from './organization.ts';
 
 /** Every item of the service's table: what tests look through that the product never does. */
-export async function storedItems(): Promise<Item[]> {
-  const table = testTable();
+export function storedItems(): Promise<Item[]> {
+  return allItems(testTable());
+}
+
+export async function allItems(table: Table): Promise<Item[]> {
   const items: Item[] = [];
   let next: Item | undefined;
   do {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { withStatus } from '#domain/lifecycle.ts';
 import { countedPlace, createAssetStore } from '#store/assets.ts';
@@ -43,6 +44,9 @@ function conflicts(pattern: (attempt: number) => boolean) {
   };
   return { fault, lanes };
 }
+
+const conflict = () =>
+  new TransactionConflictException({ message: 'Transaction is ongoing for the item', $metadata: {} });
 
 describe('contention of the real store', () => {
   it('is met by trying again, and counts nothing twice', async () => {
@@ -90,6 +94,47 @@ describe('contention of the real store', () => {
     );
     await expect(resolving).rejects.toMatchObject({ code: 'service_unavailable', retryAfter: 30 });
     expect(await findings.get(orgId, record.id)).toEqual(record);
+  });
+
+  it('of a single write and a transaction is met by trying again', async () => {
+    const key = { pk: `CONTENTION#${randomUUID()}`, sk: 'x' };
+    let refused = 0;
+    const faulty = faultyTable(({ command }) => {
+      if (command !== 'UpdateItemCommand' && command !== 'BatchWriteItemCommand') return undefined;
+      refused += 1;
+      return refused % 3 === 0 ? undefined : conflict();
+    });
+    await faulty.update({
+      Key: key,
+      UpdateExpression: 'ADD writes :one',
+      ExpressionAttributeValues: { ':one': 1 },
+    });
+    expect(await table.get(key)).toMatchObject({ writes: 1 });
+    await faulty.deleteAll([key]);
+    expect(await table.get(key)).toBeNull();
+    expect(refused).toBe(6);
+  });
+
+  it('of a single write that does not end is a 503', async () => {
+    const faulty = faultyTable(conflict);
+    const key = { pk: `CONTENTION#${randomUUID()}`, sk: 'x' };
+    await expect(faulty.update({ Key: key, UpdateExpression: 'REMOVE writes' })).rejects.toMatchObject({
+      code: 'service_unavailable',
+      retryAfter: 30,
+    });
+  });
+
+  it('of many at one item loses no write', async () => {
+    const key = { pk: `CONTENTION#${randomUUID()}`, sk: 'x' };
+    const add = {
+      Key: key,
+      UpdateExpression: 'ADD writes :one',
+      ExpressionAttributeValues: { ':one': 1 },
+    };
+    // Six attempts each: so many at once that some meet, so few that none gives up.
+    const writes = Array.from({ length: 6 }, () => [table.update(add), table.transact([{ Update: add }])]);
+    await Promise.all(writes.flat());
+    expect(await table.get(key)).toMatchObject({ writes: 12 });
   });
 
   it('of single reads is a 503 as well, once the client has given up', async () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CVE_ID } from '#domain/cve.ts';
 import { FINDING_STATUSES, SCANNERS, SEVERITIES } from '#domain/vocabulary.ts';
 import { opaqueIdInput } from './common.ts';
 
@@ -6,7 +7,7 @@ export const CveId = z
   .string()
   .trim()
   .toUpperCase()
-  .regex(/^CVE-\d{4}-\d{4,}$/, 'must be a CVE identifier such as CVE-2020-7471');
+  .regex(CVE_ID, 'must be a CVE identifier such as CVE-2020-7471');
 
 const Age = z.int().min(0).max(100_000);
 
