@@ -116,7 +116,6 @@ describe('payload 2.0', () => {
     'text/plain',
     'application/xml',
     'application/javascript',
-    'application/x-www-form-urlencoded',
   ])('hands over %s as text', async (type) => {
     const event = await send('/api/things', {
       method: 'POST',
