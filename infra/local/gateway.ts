@@ -5,8 +5,10 @@ import type { Functions } from './functions.ts';
 import type { LocalRoute } from './model.ts';
 import { authorizerEvent, describeRequest, functionEvent } from './payload.ts';
 import { createRouteTable, type RouteMatch } from './routes.ts';
+import { refuseUnparsed } from './unparsed.ts';
 
-/** Limits of the platform: a body through the gateway, a payload into and out of Lambda, an integration's time. */
+/** Limits of the platform: a request's line and headers, a body, a payload into and out of Lambda, an integration's time. */
+const MAX_HEAD_BYTES = 10_240;
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 const INTEGRATION_MS = 30_000;
@@ -58,6 +60,7 @@ export async function openGateway(port: number, options: GatewayOptions = {}): P
     }
     answer(request, response).catch((error: unknown) => refuse(response, error));
   });
+  refuseUnparsed(server);
   // Longer than clients keep their idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 75_000;
   server.headersTimeout = patience.headersMs;
@@ -110,6 +113,7 @@ async function answerRequest(
   functions: Functions,
   integrationMs: number,
 ): Promise<void> {
+  if (headSize(request) > MAX_HEAD_BYTES) throw new GatewayAnswer(431, 'Request Header Fields Too Large');
   const target = request.url ?? '/';
   const mark = target.indexOf('?');
   const path = decodePath(mark === -1 ? target : target.slice(0, mark));
@@ -130,11 +134,21 @@ async function answerRequest(
   respond(response, result, payload.requestContext.requestId);
 }
 
-/** The gateway decodes the path before it selects a route, and hands it over decoded. */
+/** The request line and the values of the headers; Node has them as Latin-1. */
+function headSize({ method = '', url = '', httpVersion, rawHeaders }: IncomingMessage): number {
+  const line = `${method} ${url} HTTP/${httpVersion}`;
+  return rawHeaders.reduce((size, text, index) => (index % 2 === 1 ? size + text.length : size), line.length);
+}
+
+/**
+ * The gateway decodes the path before it selects a route, and hands it over decoded. It reads it as part of an
+ * address once more, and decodes that: what follows a decoded `?` is lost (observed on AWS, docs/decisions.md).
+ */
 function decodePath(path: string): string {
   if (!path.includes('%')) return path;
   try {
-    return decodeURIComponent(path);
+    const [kept = ''] = decodeURIComponent(path).split('?', 1);
+    return decodeURIComponent(kept);
   } catch {
     throw new GatewayAnswer(400, 'Bad Request');
   }

@@ -6,11 +6,21 @@ import type { RouteMatch } from './routes.ts';
 /** A request as the payload format 2.0 describes it, before the body. */
 export type Payload = ReturnType<typeof describeRequest>;
 
-/** Bodies of these types reach a function as text; every other one as Base64, as from the gateway. */
-const TEXT = /^(?:text\/|application\/(?:json|javascript|xml|x-www-form-urlencoded)\b)/i;
+/** Bodies of these types reach a function as text, unless in another charset; every other one as Base64. */
+const TEXT_TYPE = /^(?:text\/.*|application\/(?:json|javascript|xml))$/;
+const UTF8 = /^charset="?utf-8"?$/;
+
+function isText(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  return (
+    TEXT_TYPE.test(type) &&
+    parameters.every((parameter) => !parameter.startsWith('charset=') || UTF8.test(parameter))
+  );
+}
 
 export function describeRequest(request: IncomingMessage, match: RouteMatch, path: string, query: string) {
   const { headers, cookies } = readHeaders(request);
+  const parameters = readQuery(query);
   const method = request.method ?? 'GET';
   const now = Date.now();
   const host = headers.host ?? 'localhost';
@@ -21,7 +31,7 @@ export function describeRequest(request: IncomingMessage, match: RouteMatch, pat
     rawQueryString: query,
     ...(cookies.length > 0 && { cookies }),
     headers,
-    ...(query !== '' && { queryStringParameters: readQuery(query) }),
+    ...(parameters && { queryStringParameters: parameters }),
     ...(match.pathParameters && { pathParameters: match.pathParameters }),
     requestContext: {
       accountId: ACCOUNT,
@@ -56,15 +66,15 @@ export function authorizerEvent(payload: Payload) {
 
 /** What the function sees. `context` is the authorizer's, where the route has one. */
 export function functionEvent(payload: Payload, context: object | null, body: Buffer | null) {
-  const isText = TEXT.test(payload.headers['content-type'] ?? 'text/plain');
+  const asText = isText(payload.headers['content-type'] ?? '');
   return {
     ...payload,
     requestContext:
       context === null
         ? payload.requestContext
         : { ...payload.requestContext, authorizer: { lambda: context } },
-    ...(body && { body: body.toString(isText ? 'utf8' : 'base64') }),
-    isBase64Encoded: body !== null && !isText,
+    ...(body && { body: body.toString(asText ? 'utf8' : 'base64') }),
+    isBase64Encoded: body !== null && !asText,
   };
 }
 
@@ -73,24 +83,35 @@ function readHeaders(request: IncomingMessage): {
   headers: Record<string, string>;
   cookies: string[];
 } {
-  const headers: Record<string, string> = {};
+  const headers = new Joined();
   const cookies: string[] = [];
   const { rawHeaders } = request;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] ?? '').toLowerCase();
     const value = rawHeaders[index + 1] ?? '';
     if (name === 'cookie') cookies.push(...value.split(/;\s*/));
-    else headers[name] = name in headers ? `${headers[name]},${value}` : value;
+    else headers.add(name, value);
   }
-  return { headers, cookies };
+  return { headers: headers.toRecord(), cookies };
 }
 
-/** Decoded, repeated ones joined by commas. */
-function readQuery(query: string): Record<string, string> {
-  const parameters: Record<string, string> = {};
-  for (const [name, value] of new URLSearchParams(query))
-    parameters[name] = name in parameters ? `${parameters[name]},${value}` : value;
-  return parameters;
+/** Decoded, repeated ones joined by commas; null where there are none. */
+function readQuery(query: string): Record<string, string> | null {
+  const parameters = new Joined();
+  for (const [name, value] of new URLSearchParams(query)) parameters.add(name, value);
+  return parameters.size === 0 ? null : parameters.toRecord();
+}
+
+/** Values by names that anybody may choose, `constructor` and `__proto__` too. */
+class Joined extends Map<string, string> {
+  add(name: string, value: string): void {
+    const held = this.get(name);
+    this.set(name, held === undefined ? value : `${held},${value}`);
+  }
+
+  toRecord(): Record<string, string> {
+    return Object.fromEntries(this);
+  }
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -8,6 +8,7 @@ import type {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Functions } from '#infra/local/functions.ts';
 import { type Gateway, openGateway } from '#infra/local/gateway.ts';
+import { bytesOf, exchange } from '#test/harness/awkward/wire.ts';
 
 type Event = APIGatewayProxyEventV2WithLambdaAuthorizer<{ who: string }>;
 
@@ -116,7 +117,6 @@ describe('payload 2.0', () => {
     'text/plain',
     'application/xml',
     'application/javascript',
-    'application/x-www-form-urlencoded',
   ])('hands over %s as text', async (type) => {
     const event = await send('/api/things', {
       method: 'POST',
@@ -234,6 +234,19 @@ describe('answers', () => {
       headers: { 'content-type': 'application/gzip' },
     });
     expect([response.status, await response.json()]).toEqual([413, { message }]);
+  });
+
+  it('of heads are given up to 10,240 bytes of request line and values', async () => {
+    const { host } = new URL(gateway.url);
+    const others = `GET /api/things/1 HTTP/1.1${host}close`.length;
+    for (const [size, status] of [
+      [10_240, 200],
+      [10_241, 431],
+    ] as const) {
+      const request = { line: 'GET /api/things/1', headers: [`X-Long: ${'x'.repeat(size - others)}`] };
+      const answer = await exchange(Number(new URL(gateway.url).port), bytesOf(request, host));
+      expect([size, answer?.status]).toEqual([size, status]);
+    }
   });
 
   it('says which port is taken', async () => {
