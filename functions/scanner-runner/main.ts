@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -6,19 +6,32 @@ import { createGateClient } from './gate-client.ts';
 import { removeLeftovers, WORK_FOLDER } from './leftovers.ts';
 import { runJob } from './run-job.ts';
 
+const ALIVE_INTERVAL = 2000;
+
 /**
  * The runner program: one run of one asset, from the claim in its environment to the last report. It
  * ends with 0 where every outcome, good or bad, was told to the service; anything else makes the state
  * machine end the run as lost.
  */
-const { ORG_ID, RUN_ID, RUN_CLAIM, RUNNER_API_URL } = z
-  .object({ ORG_ID: z.uuid(), RUN_ID: z.uuid(), RUN_CLAIM: z.string().min(20), RUNNER_API_URL: z.url() })
+const { ORG_ID, RUN_ID, RUN_CLAIM, RUNNER_API_URL, ALIVE_FILE } = z
+  .object({
+    ORG_ID: z.uuid(),
+    RUN_ID: z.uuid(),
+    RUN_CLAIM: z.string().min(20),
+    RUNNER_API_URL: z.url(),
+    /** Touched as long as this program gets its turns: what the container's health check looks at. */
+    ALIVE_FILE: z.string().min(1).optional(),
+  })
   .parse(process.env);
 // Nothing that the runner starts has use for it.
 delete process.env.RUN_CLAIM;
 
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+
+const touch = () => void (ALIVE_FILE && writeFile(ALIVE_FILE, '').catch(() => undefined));
+touch();
+setInterval(touch, ALIVE_INTERVAL).unref();
 
 await removeLeftovers(tmpdir());
 const folder = await mkdtemp(join(tmpdir(), `${WORK_FOLDER}${process.pid}-`));
