@@ -2,7 +2,7 @@ import type { runnerGate } from '#contract/operations/runner-gate.ts';
 import type { AddressPolicy } from '#domain/addresses.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
-import type { RepositoryExclusions } from '#domain/vocabulary.ts';
+import { KEPT_DATABASES, type KeptDatabase, type RepositoryExclusions } from '#domain/vocabulary.ts';
 import type { Implementations } from '#http/chain.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { fingerprintKey, hashClaim } from '#shared/security/claims.ts';
@@ -32,7 +32,8 @@ const GRACE_SECONDS = 300;
 
 export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
   async claimRun({ body }, dependencies) {
-    const { runs, assets, tokens, readFingerprintSecret, clock, allowLocal, reachable } = dependencies;
+    const { runs, assets, bucket, tokens, readFingerprintSecret, clock, allowLocal, reachable } =
+      dependencies;
     const run = await runs.findByRunId(body.org_id, body.run_id);
     const asset = run && (await assets.get(body.org_id, run.asset_id));
     if (!run || !asset?.clone_url) throw new ServiceError('unauthorized', 'The claim is not valid');
@@ -51,6 +52,10 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       allow_local: allowLocal,
       reachable: typeof reachable === 'string' ? reachable : [...reachable],
       repository_exclusions: await dependencies.readRepositoryExclusions(ref.orgId),
+      databases: await addressesOf(
+        KEPT_DATABASES.filter((name) => run.scanners.includes(name)),
+        bucket,
+      ),
     };
   },
 
@@ -70,3 +75,8 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
     return bucket.presignUpload({ ...ref, scanner: body.scanner }, body.bytes);
   },
 };
+
+async function addressesOf(names: readonly KeptDatabase[], bucket: ReportBucket) {
+  const signed = names.map(async (name) => [name, await bucket.presignDatabase(name)] as const);
+  return Object.fromEntries(await Promise.all(signed));
+}

@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { runnerReport } from '#shared/reports/runner-report.ts';
 import { type ClonableBy, type Clone, CloneError, cloneRepository } from './clone.ts';
+import { takeDatabases } from './databases.ts';
 import { wayOut } from './egress.ts';
 import { trustedHosts } from './environment.ts';
 import type { GateClient, RunnerEvent, RunnerJob } from './gate-client.ts';
@@ -28,6 +29,9 @@ export async function runJob(
   const heartbeat = setInterval(() => void beat(gate, stop), HEARTBEAT);
   try {
     const checkout = join(folder, 'checkout');
+    // Beside the clone, which waits for another host.
+    const databases = takeDatabases(job, join(folder, 'databases'), process.env, stop.signal);
+    databases.catch(() => undefined);
     const clone = await cloneOrTell(job, checkout, gate, stop.signal);
     if (!clone || stop.signal.aborted) return;
     const told: Promise<unknown>[] = [
@@ -45,7 +49,7 @@ export async function runJob(
     });
     await scanCheckout({
       checkout,
-      env: outside.env,
+      env: { ...outside.env, ...(await databases) },
       scanners: job.scanners,
       key: job.fingerprint_key,
       deadline: Date.parse(job.deadline),
