@@ -4,6 +4,7 @@ import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
 import { KEPT_DATABASES, type KeptDatabase, type RepositoryExclusions } from '#domain/vocabulary.ts';
 import type { Implementations } from '#http/chain.ts';
+import { logInfo } from '#shared/log.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { fingerprintKey, hashClaim } from '#shared/security/claims.ts';
 import type { SecretReader } from '#shared/security/secrets.ts';
@@ -31,7 +32,7 @@ export interface RunnerGateDependencies {
 const GRACE_SECONDS = 300;
 
 export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
-  async claimRun({ body }, dependencies) {
+  async claimRun({ body, requestId }, dependencies) {
     const { runs, assets, bucket, tokens, readFingerprintSecret, clock, allowLocal, reachable } =
       dependencies;
     const run = await runs.findByRunId(body.org_id, body.run_id);
@@ -42,6 +43,14 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       throw new ServiceError('unauthorized', 'The claim is not valid');
     const seconds =
       Math.max(0, Math.ceil((Date.parse(run.deadline_at) - clock.now()) / 1000)) + GRACE_SECONDS;
+    // A request of its own, for the sake of another: the line joins the two.
+    logInfo('run claimed', {
+      ...(run.request_id && { request_id: run.request_id }),
+      runner_request_id: requestId,
+      org_id: ref.orgId,
+      scan_id: ref.scanId,
+      run_id: ref.runId,
+    });
     return {
       token: await tokens.signRunner(ref, seconds),
       clone_url: asset.clone_url,
@@ -52,6 +61,7 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       allow_local: allowLocal,
       reachable: typeof reachable === 'string' ? reachable : [...reachable],
       repository_exclusions: await dependencies.readRepositoryExclusions(ref.orgId),
+      request_id: run.request_id ?? null,
       databases: await addressesOf(
         KEPT_DATABASES.filter((name) => run.scanners.includes(name)),
         bucket,

@@ -11,7 +11,7 @@ import type { ReportBucket } from '#shared/report-bucket.ts';
 import { type Artifact, findImageLayer } from './image-registry.ts';
 
 /** A database that can't be taken; the one that is kept stays. */
-export class DatabaseError extends Error {
+class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
 }
 

@@ -10,6 +10,7 @@ import { passedEnvironment } from './environment.ts';
 import type { RunnerJob } from './gate-client.ts';
 import { locateScanner } from './locate.ts';
 import { runProcess } from './process.ts';
+import { runError } from './run-log.ts';
 
 const DOWNLOAD_MS = 300_000;
 const UNPACK_MS = 300_000;
@@ -42,7 +43,7 @@ export async function takeDatabases(
       } catch (error) {
         // Never the error's own words, which may name the address: it is signed.
         const cause = error instanceof DatabaseUnusable ? error.message : 'it could not be fetched';
-        console.error(`The kept database of ${name} is not used: ${cause}`);
+        runError('kept database not used', { scanner: name, cause });
         return {};
       }
     }),

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { createGateClient } from './gate-client.ts';
 import { removeLeftovers, WORK_FOLDER } from './leftovers.ts';
 import { runJob } from './run-job.ts';
+import { logFor, runError, runInfo } from './run-log.ts';
 
 const ALIVE_INTERVAL = 2000;
 
@@ -23,6 +24,7 @@ const { ORG_ID, RUN_ID, RUN_CLAIM, RUNNER_API_URL, ALIVE_FILE } = z
     ALIVE_FILE: z.string().min(1).optional(),
   })
   .parse(process.env);
+logFor({ org_id: ORG_ID, run_id: RUN_ID });
 // Nothing that the runner starts has use for it.
 delete process.env.RUN_CLAIM;
 
@@ -40,9 +42,12 @@ process.env.TMPDIR = folder;
 try {
   const gate = createGateClient(RUNNER_API_URL);
   const job = await gate.claim(ORG_ID, RUN_ID, RUN_CLAIM);
+  if (job.request_id) logFor({ request_id: job.request_id });
+  runInfo('run began', { scanners: job.scanners.join(',') });
   await runJob(job, gate, folder, stop);
+  runInfo('run ended', { stopped: stop.signal.aborted });
 } catch (error) {
-  console.error(error instanceof Error ? `${error.name}: ${error.message}` : 'unknown failure');
+  runError('run failed', { error: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown' });
   process.exitCode = 1;
 } finally {
   await rm(folder, { recursive: true, force: true });

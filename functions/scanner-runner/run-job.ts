@@ -9,6 +9,7 @@ import { takeDatabases } from './databases.ts';
 import { wayOut } from './egress.ts';
 import { trustedHosts } from './environment.ts';
 import type { GateClient, RunnerEvent, RunnerJob } from './gate-client.ts';
+import { runError, runInfo } from './run-log.ts';
 import { scanCheckout } from './scan-checkout.ts';
 
 const zip = promisify(gzip);
@@ -59,6 +60,7 @@ export async function runJob(
         handOver(scanner, runnerReport(report, beside), { findings, durationMs }, gate, folder),
       onProgress: (scanner, event) => {
         if (event.type === 'finished') return;
+        if (event.type === 'failed') runError('scanner failed', { scanner, code: event.code });
         told.push(gate.report(toRunnerEvent(scanner, event)));
       },
     });
@@ -94,7 +96,7 @@ async function cloneOrTell(
     });
   } catch (error) {
     if (!(error instanceof CloneError)) throw error;
-    if (error.detail !== null) console.error(`clone failed: ${error.detail}`);
+    if (error.detail !== null) runError('clone failed', { detail: error.detail });
     await gate.report({ type: 'clone_failed', message: error.message.slice(0, 2000) });
     return null;
   }
@@ -111,6 +113,7 @@ async function handOver(
   // Level 1: reports shrink twentyfold either way, and nobody waits for the rest.
   await writeFile(path, await zip(JSON.stringify(report), { level: 1 }), { mode: 0o600 });
   await gate.upload(scanner, path);
+  runInfo('report handed over', { scanner, findings: scanned.findings, duration_ms: scanned.durationMs });
   await gate.report({
     type: 'reported',
     scanner,

@@ -5,6 +5,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { PROJECT_ROOT } from '#infra/project.ts';
+import { accessLogLine } from './access-log.ts';
 import { openJsonEndpoint } from './aws-json.ts';
 import { bootstrap } from './bootstrap.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -97,7 +98,10 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   open.defer(() => pollers.stop());
   const schedules = startSchedules(model.schedules, functions);
   open.defer(() => schedules.stop());
-  parts.gateway.serve(model.routes, functions);
+  const { accessLogFormat: format } = model;
+  parts.gateway.serve(model.routes, functions, (request) => {
+    if (format !== null) house.log.write('INFO', 'gateway', null, [accessLogLine(format, request)]);
+  });
   await checkHealth(parts.gateway.url);
   await house.folder.announce({
     url: parts.gateway.url,

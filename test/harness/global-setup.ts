@@ -14,6 +14,8 @@ declare module 'vitest' {
       dynamodb: string;
       bucketUrl: string;
       table: string;
+      /** The file of its log lines. */
+      log: string;
       tokenSecret: string;
       /** What the service's parts know each other by. */
       credentials: { accessKeyId: string; secretAccessKey: string };
@@ -41,6 +43,7 @@ export default async function setup(project: TestProject) {
     dynamodb: cloud.endpoints.dynamodb,
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',
+    log: join(cloud.dataDir, 'service.log'),
     credentials: {
       accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '',
       secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY ?? '',
