@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { appendFile, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { App, FileSystem, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -157,5 +159,28 @@ describe('the task', () => {
       ],
       [['ecr:GetAuthorizationToken'], '*'],
     ]);
+  });
+
+  it('is healthy as long as the runner gets its turns: it touches the file that is looked at', async () => {
+    const file = join(scratch, 'alive');
+    // Nobody answers there: the runner ends, and has touched the file before.
+    const env = {
+      PATH: process.env.PATH,
+      TMPDIR: scratch,
+      ALIVE_FILE: file,
+      ORG_ID: '0199c0de-5eed-7000-a000-0000000000aa',
+      RUN_ID: '0199c0de-5eed-7000-a000-0000000000ab',
+      RUN_CLAIM: 'a claim that nobody has made',
+      RUNNER_API_URL: 'http://127.0.0.1:9',
+    };
+    const runner = promisify(execFile)(process.execPath, ['functions/scanner-runner/main.ts'], {
+      cwd: PROJECT_ROOT,
+      env,
+    });
+    await expect(runner).rejects.toMatchObject({ code: 1 });
+    await promisify(execFile)('sh', ['-c', `test -n "$(find ${file} -mmin -1)"`]);
+    const dockerfile = await readFile(join(PROJECT_ROOT, 'functions/scanner-runner/Dockerfile'), 'utf8');
+    expect(dockerfile).toContain('ALIVE_FILE=/scratch/alive');
+    expect(dockerfile).toContain('CMD test -n "$(find /scratch/alive -mmin -1)"');
   });
 });
