@@ -25,6 +25,8 @@ export const RunExecution = z.object({
   run_id: z.uuid(),
   claim: z.string().min(20),
   scanners: z.array(z.enum(SCANNERS)).min(1),
+  /** The request that asked for the scan. Executions of older versions have none: no step may need it. */
+  request_id: z.string().nullish(),
 });
 export type RunExecution = z.infer<typeof RunExecution>;
 
@@ -56,6 +58,7 @@ export const FinishRunStep = RunExecution.pick({
   scan_id: true,
   asset_id: true,
   run_id: true,
+  request_id: true,
 }).extend({
   failure: z.object({ Error: z.string(), Cause: z.string().optional() }).optional(),
 });

@@ -8,11 +8,12 @@ const app = new App({ context: { ...CDK_FEATURES } });
 const deployment = readDeployment(app.node);
 
 if (deployment.bundle) {
-  const [{ bundleFunctions }, { AwsSolutionsChecks }] = await Promise.all([
+  const [{ bundleFunctions }, { prepareRunnerImage }, { AwsSolutionsChecks }] = await Promise.all([
     import('./functions/bundle.ts'),
+    import('./pipeline/runner-image.ts'),
     import('cdk-nag'),
   ]);
-  await bundleFunctions();
+  await Promise.all([bundleFunctions(), prepareRunnerImage()]);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 }
 new AspmStack(app, STACK_NAME, { deployment, description: 'Application security posture management' });

@@ -18,6 +18,9 @@ export const FUNCTION_METADATA = 'aspm:function';
 /** A folder for each function's deployed code. */
 export const BUNDLES = `${BUILD_FOLDER}/functions`;
 
+/** What the scanner image is built from. */
+export const RUNNER_IMAGE = `${BUILD_FOLDER}/scanner-runner`;
+
 /** Folder of the reference page's third-party files beside its bundle: the value of `ASSETS_DIR`. */
 export const REFERENCE_ASSETS = 'assets';
 

@@ -4,7 +4,13 @@ import { LambdaFunction as InvokeFunction } from 'aws-cdk-lib/aws-events-targets
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Construct } from 'constructs';
-import { EPSS_URL, KEV_URL, type SettingName } from '#shared/config.ts';
+import {
+  EPSS_URL,
+  GRYPE_DATABASE_URL,
+  KEV_URL,
+  type SettingName,
+  TRIVY_DATABASE_URL,
+} from '#shared/config.ts';
 import { Alarms } from './alarms/alarms.ts';
 import { Api } from './api/api.ts';
 import type { Deployment } from './deployment.ts';
@@ -81,6 +87,8 @@ export class AspmStack extends Stack {
       ASPM_ALLOW_PRIVATE_ADDRESSES: deployment.allowPrivateAddresses,
       ASPM_EPSS_URL: EPSS_URL,
       ASPM_KEV_URL: KEV_URL,
+      ASPM_GRYPE_DATABASE_URL: GRYPE_DATABASE_URL,
+      ASPM_TRIVY_DATABASE_URL: TRIVY_DATABASE_URL,
       ASSETS_DIR: REFERENCE_ASSETS,
       POLICY_ASSETS_DIR: POLICY_FOLDER,
       SCANNERS: 'semgrep,grype,trivy,gitleaks',
@@ -135,6 +143,11 @@ export class AspmStack extends Stack {
       description: 'Reads EPSS and KEV',
       schedule: Schedule.rate(Duration.days(1)),
       targets: [new InvokeFunction(functions.get('vulnerability-feeds'), { retryAttempts: 2 })],
+    });
+    new Rule(this, 'ScannerDatabases', {
+      description: 'Keeps the vulnerability databases of Grype and Trivy for the runners',
+      schedule: Schedule.rate(Duration.days(1)),
+      targets: [new InvokeFunction(functions.get('scanner-databases'), { retryAttempts: 2 })],
     });
     new Rule(this, 'SuppressionClock', {
       description: 'Reopens findings whose suppression has ended',

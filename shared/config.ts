@@ -75,6 +75,10 @@ export const OidcIssuersAsText = json(OidcIssuers);
 export type OidcIssuer = z.output<typeof OidcIssuers>[number];
 
 export const EPSS_URL = 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz';
+/** Where Grype's vulnerability database is published: the folder of its listing. */
+export const GRYPE_DATABASE_URL = 'https://grype.anchore.io/databases';
+/** Trivy's, in a registry of container images that AWS keeps a mirror of: `https://HOST/REPOSITORY:TAG`. */
+export const TRIVY_DATABASE_URL = 'https://public.ecr.aws/aquasecurity/trivy-db:2';
 export const KEV_URL = 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json';
 
 const settings = {
@@ -119,6 +123,9 @@ const settings = {
   /** Daily feeds: FIRST's current EPSS scores (CSV, gzip), CISA's known exploited vulnerabilities (JSON). */
   ASPM_EPSS_URL: z.url().default(EPSS_URL),
   ASPM_KEV_URL: z.url().default(KEV_URL),
+  /** Where the databases that are kept for the runners come from; empty: none is kept, and scanners get their own. */
+  ASPM_GRYPE_DATABASE_URL: z.union([z.literal(''), z.url()]).default(''),
+  ASPM_TRIVY_DATABASE_URL: z.union([z.literal(''), z.url()]).default(''),
   /** Folder of the reference page's third-party files (Swagger UI); relative to the function's own folder. */
   ASSETS_DIR: z.string().min(1),
   /** Folder of what the policy engine loads at run time, beside the bundle; empty: the sources. */

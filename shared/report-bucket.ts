@@ -1,6 +1,7 @@
+import { openAsBlob } from 'node:fs';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { AwsClient, AwsV4Signer } from 'aws4fetch';
-import type { Scanner } from '#domain/vocabulary.ts';
+import type { KeptDatabase, Scanner } from '#domain/vocabulary.ts';
 
 /** Where a run's raw report is kept: gzipped, redacted by the runner before it left its machine. */
 interface ReportPlace {
@@ -84,6 +85,36 @@ export function createReportBucket(url: string) {
       return (await signer.sign()).url.href;
     },
 
+    /** An address from which a runner takes a scanner's database. There may be none there. */
+    async presignDatabase(name: KeptDatabase): Promise<string> {
+      const signer = new AwsV4Signer({
+        ...(await signingKeys(credentials)),
+        service: 's3',
+        method: 'GET',
+        url: `${url}/${databaseKey(name)}?X-Amz-Expires=${UPLOAD_SECONDS}`,
+        signQuery: true,
+      });
+      return (await signer.sign()).url.href;
+    },
+
+    /** Keeps a scanner's database in the place of the one before. The file is not read into memory. */
+    async writeDatabase(name: KeptDatabase, path: string): Promise<void> {
+      const body = await openAsBlob(path);
+      const headers = { 'content-type': 'application/octet-stream', 'content-length': String(body.size) };
+      const signer = new AwsV4Signer({
+        ...(await signingKeys(credentials)),
+        service: 's3',
+        method: 'PUT',
+        url: `${url}/${databaseKey(name)}?X-Amz-Expires=${UPLOAD_SECONDS}`,
+        headers,
+        signQuery: true,
+        allHeaders: true,
+      });
+      const answer = await fetch((await signer.sign()).url, { method: 'PUT', headers, body });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Error(`The report bucket answered ${answer.status}`);
+    },
+
     /** Keeps a gzipped report or export. */
     async write(place: ReportPlace | ExportPlace, gzipped: Uint8Array<ArrayBuffer>): Promise<void> {
       const client = new AwsClient({ ...(await signingKeys(credentials)), service: 's3', retries: 4 });
@@ -135,6 +166,10 @@ export function createReportBucket(url: string) {
 async function signingKeys(credentials: ReturnType<typeof fromEnv>) {
   const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
+function databaseKey(name: KeptDatabase): string {
+  return `databases/${name}`;
 }
 
 function keyOf(place: ReportPlace | UploadPlace | ExportPlace): string {

@@ -5,6 +5,7 @@ import type {
 import { systemClock } from '#domain/clock.ts';
 import type { AuthorizerContext } from '#http/caller.ts';
 import { readConfig } from '#shared/config.ts';
+import { newRequestId, withRequestId } from '#shared/request-scope.ts';
 import { createOidcVerifier } from '#shared/security/oidc.ts';
 import { createSecretReader } from '#shared/security/secrets.ts';
 import { createTokens } from '#shared/security/tokens.ts';
@@ -26,18 +27,24 @@ const dependencies = {
   rateFactor: config.ASPM_RATE_LIMIT_FACTOR,
 };
 
-/** Lets every request through to its function, with the caller or the reason why there is none. */
+/**
+ * Names the request, for the access log and everything that comes of it, and lets it through to its function, with the caller or the
+ * reason why there is none. The name is ours: what a caller sends as `X-Request-ID` names nothing.
+ */
 export async function handler(
   event: APIGatewayRequestAuthorizerEventV2,
 ): Promise<APIGatewaySimpleAuthorizerWithContextResult<AuthorizerContext>> {
-  const context = await authorize(
-    {
-      method: event.requestContext.http.method,
-      path: event.rawPath,
-      ip: event.requestContext.http.sourceIp,
-      headers: event.headers ?? {},
-    },
-    dependencies,
+  const requestId = newRequestId();
+  const context = await withRequestId(requestId, () =>
+    authorize(
+      {
+        method: event.requestContext.http.method,
+        path: event.rawPath,
+        ip: event.requestContext.http.sourceIp,
+        headers: event.headers ?? {},
+      },
+      dependencies,
+    ),
   );
-  return { isAuthorized: true, context };
+  return { isAuthorized: true, context: { ...context, requestId } };
 }

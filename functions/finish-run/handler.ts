@@ -1,8 +1,9 @@
 import { systemClock } from '#domain/clock.ts';
 import { FinishRunStep } from '#events/pipeline.ts';
 import { readConfig } from '#shared/config.ts';
-import { logWarning } from '#shared/log.ts';
+import { logInfo, logWarning } from '#shared/log.ts';
 import { createQueue } from '#shared/queue.ts';
+import { withRequestId } from '#shared/request-scope.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
@@ -20,6 +21,10 @@ const dependencies = {
 
 export async function handler(event: unknown): Promise<void> {
   const step = FinishRunStep.parse(event);
+  await withRequestId(step.request_id, () => finish(step));
+}
+
+async function finish(step: FinishRunStep): Promise<void> {
   if (step.failure)
     logWarning('run ended by a failure', {
       run_id: step.run_id,
@@ -27,4 +32,5 @@ export async function handler(event: unknown): Promise<void> {
       cause: step.failure.Cause,
     });
   await finishRun(step, dependencies);
+  logInfo('run finished', { org_id: step.org_id, scan_id: step.scan_id, run_id: step.run_id });
 }

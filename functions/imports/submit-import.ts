@@ -5,7 +5,7 @@ import type { Ids } from '#domain/ids.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import { countOf, type ReadReport } from '#shared/ingest/reader/reader-messages.ts';
 import type { ReadUpload, ReportReader } from '#shared/ingest/reader/report-reader.ts';
-import { logError } from '#shared/log.ts';
+import { logError, logInfo } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { replayScan } from '#shared/scans/submit-scan.ts';
@@ -107,6 +107,7 @@ async function enqueue(
     ),
   );
   const scan = await imports.create(made, attribution);
+  logInfo('import accepted', { org_id: ref.orgId, scan_id: ref.scanId, run_id: ref.runId });
   try {
     await importRequests.send({
       org_id: ref.orgId,

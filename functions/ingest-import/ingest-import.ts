@@ -3,8 +3,11 @@ import { type FinishRunDependencies, finishRun } from '#functions/finish-run/fin
 import type { IngestDependencies } from '#shared/ingest/context.ts';
 import { ManifestBusy } from '#shared/ingest/context.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
+import { logInfo } from '#shared/log.ts';
 import type { DelayedQueue } from '#shared/queue.ts';
+import { withRequestId } from '#shared/request-scope.ts';
 import type { ImportStore } from '#store/imports.ts';
+import type { RunRecord } from '#store/runs.ts';
 
 export interface IngestImportDependencies extends IngestDependencies, FinishRunDependencies {
   readonly imports: Pick<ImportStore, 'listWaiting'>;
@@ -34,6 +37,18 @@ export async function ingestImport(
     return;
   }
   const run = await dependencies.runs.get(org_id, scan_id, asset_id);
+  // The import's own: the one before calls this one.
+  await withRequestId(run?.request_id, () => ingestAndFinish(message, run, turn, dependencies));
+}
+
+async function ingestAndFinish(
+  message: ImportRequested,
+  run: RunRecord | null,
+  turn: number,
+  dependencies: IngestImportDependencies,
+): Promise<void> {
+  const { org_id, scan_id, asset_id, run_id } = message;
+  const { imports, importRequests } = dependencies;
   try {
     for (const scanner of run?.scanners ?? [])
       await ingestReport({ ...message, scanner, format: 'findings' }, dependencies);
@@ -43,6 +58,7 @@ export async function ingestImport(
     return;
   }
   await finishRun(message, dependencies);
+  logInfo('run finished', { org_id, scan_id, run_id });
   if (turn < 0) return;
   const [next] = await imports.listWaiting(org_id, asset_id);
   if (next) await importRequests.send({ org_id, asset_id, scan_id: next.scan_id, run_id: next.run_id });

@@ -2,6 +2,8 @@ import { TIER_LIMITS } from '#contract/limits.ts';
 import type { Clock } from '#domain/clock.ts';
 import type { DispatchRequested } from '#events/pipeline.ts';
 import type { Executions } from '#shared/executions.ts';
+import { logInfo } from '#shared/log.ts';
+import { withRequestId } from '#shared/request-scope.ts';
 import { makeClaim } from '#shared/security/claims.ts';
 import type { OrganizationStore } from '#store/organizations.ts';
 import type { RunRecord, RunStore } from '#store/runs.ts';
@@ -67,7 +69,11 @@ async function start(
       run_id: run.id,
       claim,
       scanners: run.scanners,
+      ...(run.request_id && { request_id: run.request_id }),
     });
+    withRequestId(run.request_id, () =>
+      logInfo('run started', { org_id: orgId, scan_id: run.scan_id, asset_id: run.asset_id, run_id: run.id }),
+    );
   } catch (error) {
     await runs.returnToQueue(orgId, run);
     throw error;

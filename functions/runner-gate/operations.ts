@@ -2,8 +2,9 @@ import type { runnerGate } from '#contract/operations/runner-gate.ts';
 import type { AddressPolicy } from '#domain/addresses.ts';
 import type { Clock } from '#domain/clock.ts';
 import { ServiceError } from '#domain/errors.ts';
-import type { RepositoryExclusions } from '#domain/vocabulary.ts';
+import { KEPT_DATABASES, type KeptDatabase, type RepositoryExclusions } from '#domain/vocabulary.ts';
 import type { Implementations } from '#http/chain.ts';
+import { logInfo } from '#shared/log.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import { fingerprintKey, hashClaim } from '#shared/security/claims.ts';
 import type { SecretReader } from '#shared/security/secrets.ts';
@@ -31,8 +32,9 @@ export interface RunnerGateDependencies {
 const GRACE_SECONDS = 300;
 
 export const runnerGateOperations: Implementations<typeof runnerGate.operations, RunnerGateDependencies> = {
-  async claimRun({ body }, dependencies) {
-    const { runs, assets, tokens, readFingerprintSecret, clock, allowLocal, reachable } = dependencies;
+  async claimRun({ body, requestId }, dependencies) {
+    const { runs, assets, bucket, tokens, readFingerprintSecret, clock, allowLocal, reachable } =
+      dependencies;
     const run = await runs.findByRunId(body.org_id, body.run_id);
     const asset = run && (await assets.get(body.org_id, run.asset_id));
     if (!run || !asset?.clone_url) throw new ServiceError('unauthorized', 'The claim is not valid');
@@ -41,6 +43,14 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       throw new ServiceError('unauthorized', 'The claim is not valid');
     const seconds =
       Math.max(0, Math.ceil((Date.parse(run.deadline_at) - clock.now()) / 1000)) + GRACE_SECONDS;
+    // A request of its own, for the sake of another: the line joins the two.
+    logInfo('run claimed', {
+      ...(run.request_id && { request_id: run.request_id }),
+      runner_request_id: requestId,
+      org_id: ref.orgId,
+      scan_id: ref.scanId,
+      run_id: ref.runId,
+    });
     return {
       token: await tokens.signRunner(ref, seconds),
       clone_url: asset.clone_url,
@@ -51,6 +61,11 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       allow_local: allowLocal,
       reachable: typeof reachable === 'string' ? reachable : [...reachable],
       repository_exclusions: await dependencies.readRepositoryExclusions(ref.orgId),
+      request_id: run.request_id ?? null,
+      databases: await addressesOf(
+        KEPT_DATABASES.filter((name) => run.scanners.includes(name)),
+        bucket,
+      ),
     };
   },
 
@@ -70,3 +85,8 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
     return bucket.presignUpload({ ...ref, scanner: body.scanner }, body.bytes);
   },
 };
+
+async function addressesOf(names: readonly KeptDatabase[], bucket: ReportBucket) {
+  const signed = names.map(async (name) => [name, await bucket.presignDatabase(name)] as const);
+  return Object.fromEntries(await Promise.all(signed));
+}

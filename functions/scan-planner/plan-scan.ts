@@ -1,8 +1,11 @@
 import { v5 } from 'uuid';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import { type Clock, timestamp } from '#domain/clock.ts';
+import type { Tier } from '#domain/vocabulary.ts';
 import type { DispatchRequested, ScanRequested } from '#events/pipeline.ts';
+import { logInfo } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
+import { withRequestId } from '#shared/request-scope.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
 import type { AssetRecord, AssetStore } from '#store/assets.ts';
 import type { OrganizationStore } from '#store/organizations.ts';
@@ -27,16 +30,27 @@ export async function planScan(
   { org_id: orgId, scan_id: scanId }: ScanRequested,
   dependencies: PlannerDependencies,
 ): Promise<void> {
-  const { scans, organizations, clock } = dependencies;
+  const { scans, organizations } = dependencies;
   const [scan, organization] = await Promise.all([
     scans.get(orgId, scanId),
     organizations.getOrganization(orgId),
   ]);
   if (!scan || !organization || !isOpen(scan)) return;
-  const limits = TIER_LIMITS[organization.tier];
+  // The scan's own: whoever woke it may be another's.
+  await withRequestId(scan.request_id, () => admitAndPlan(orgId, scan, organization.tier, dependencies));
+}
+
+async function admitAndPlan(
+  orgId: string,
+  scan: ScanRecord,
+  tier: Tier,
+  dependencies: PlannerDependencies,
+): Promise<void> {
+  const { scans, clock } = dependencies;
+  const limits = TIER_LIMITS[tier];
   // Over the tier's number of running scans it waits: the next scan to end sends this message again.
   if (scan.status === 'queued' && !(await scans.admit(orgId, scan, limits, clock.now()))) return;
-  const started = await scans.get(orgId, scanId);
+  const started = await scans.get(orgId, scan.id);
   if (started?.status !== 'running') return;
   await planRuns(orgId, started, dependencies);
 }
@@ -56,6 +70,7 @@ async function planRuns(orgId: string, scan: ScanRecord, dependencies: PlannerDe
     );
     // Counted from what is written: a plan that was cut off may have seen other assets.
     const planned = await runs.listAll(orgId, scan.id);
+    logInfo('scan planned', { org_id: orgId, scan_id: scan.id, runs: planned.length });
     await scans.recordPlan(orgId, scan.id, planned.length, planned.length * scan.scanners.length);
     if (planned.length === 0) {
       await finishScan(orgId, scan.id, dependencies);
@@ -80,6 +95,7 @@ function runOf(scan: ScanRecord, asset: AssetRecord, now: number) {
     defaultBranch:
       scan.branch === null || (asset.provider !== 'local' && scan.branch === asset.default_branch),
     createdAt: timestamp(now),
+    requestId: scan.request_id ?? null,
     deadlineAt: scan.deadline_at ?? timestamp(now + scan.max_minutes * 60_000),
   };
 }

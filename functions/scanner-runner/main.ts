@@ -1,24 +1,39 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { createGateClient } from './gate-client.ts';
 import { removeLeftovers, WORK_FOLDER } from './leftovers.ts';
 import { runJob } from './run-job.ts';
+import { logFor, runError, runInfo } from './run-log.ts';
+
+const ALIVE_INTERVAL = 2000;
 
 /**
  * The runner program: one run of one asset, from the claim in its environment to the last report. It
  * ends with 0 where every outcome, good or bad, was told to the service; anything else makes the state
  * machine end the run as lost.
  */
-const { ORG_ID, RUN_ID, RUN_CLAIM, RUNNER_API_URL } = z
-  .object({ ORG_ID: z.uuid(), RUN_ID: z.uuid(), RUN_CLAIM: z.string().min(20), RUNNER_API_URL: z.url() })
+const { ORG_ID, RUN_ID, RUN_CLAIM, RUNNER_API_URL, ALIVE_FILE } = z
+  .object({
+    ORG_ID: z.uuid(),
+    RUN_ID: z.uuid(),
+    RUN_CLAIM: z.string().min(20),
+    RUNNER_API_URL: z.url(),
+    /** Touched as long as this program gets its turns: what the container's health check looks at. */
+    ALIVE_FILE: z.string().min(1).optional(),
+  })
   .parse(process.env);
+logFor({ org_id: ORG_ID, run_id: RUN_ID });
 // Nothing that the runner starts has use for it.
 delete process.env.RUN_CLAIM;
 
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+
+const touch = () => void (ALIVE_FILE && writeFile(ALIVE_FILE, '').catch(() => undefined));
+touch();
+setInterval(touch, ALIVE_INTERVAL).unref();
 
 await removeLeftovers(tmpdir());
 const folder = await mkdtemp(join(tmpdir(), `${WORK_FOLDER}${process.pid}-`));
@@ -27,9 +42,12 @@ process.env.TMPDIR = folder;
 try {
   const gate = createGateClient(RUNNER_API_URL);
   const job = await gate.claim(ORG_ID, RUN_ID, RUN_CLAIM);
+  if (job.request_id) logFor({ request_id: job.request_id });
+  runInfo('run began', { scanners: job.scanners.join(',') });
   await runJob(job, gate, folder, stop);
+  runInfo('run ended', { stopped: stop.signal.aborted });
 } catch (error) {
-  console.error(error instanceof Error ? `${error.name}: ${error.message}` : 'unknown failure');
+  runError('run failed', { error: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown' });
   process.exitCode = 1;
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -5,9 +5,11 @@ import { gzip } from 'node:zlib';
 import type { Scanner } from '#domain/vocabulary.ts';
 import { runnerReport } from '#shared/reports/runner-report.ts';
 import { type ClonableBy, type Clone, CloneError, cloneRepository } from './clone.ts';
+import { takeDatabases } from './databases.ts';
 import { wayOut } from './egress.ts';
 import { trustedHosts } from './environment.ts';
 import type { GateClient, RunnerEvent, RunnerJob } from './gate-client.ts';
+import { runError, runInfo } from './run-log.ts';
 import { scanCheckout } from './scan-checkout.ts';
 
 const zip = promisify(gzip);
@@ -28,6 +30,9 @@ export async function runJob(
   const heartbeat = setInterval(() => void beat(gate, stop), HEARTBEAT);
   try {
     const checkout = join(folder, 'checkout');
+    // Beside the clone, which waits for another host.
+    const databases = takeDatabases(job, join(folder, 'databases'), process.env, stop.signal);
+    databases.catch(() => undefined);
     const clone = await cloneOrTell(job, checkout, gate, stop.signal);
     if (!clone || stop.signal.aborted) return;
     const told: Promise<unknown>[] = [
@@ -45,7 +50,7 @@ export async function runJob(
     });
     await scanCheckout({
       checkout,
-      env: outside.env,
+      env: { ...outside.env, ...(await databases) },
       scanners: job.scanners,
       key: job.fingerprint_key,
       deadline: Date.parse(job.deadline),
@@ -55,6 +60,7 @@ export async function runJob(
         handOver(scanner, runnerReport(report, beside), { findings, durationMs }, gate, folder),
       onProgress: (scanner, event) => {
         if (event.type === 'finished') return;
+        if (event.type === 'failed') runError('scanner failed', { scanner, code: event.code });
         told.push(gate.report(toRunnerEvent(scanner, event)));
       },
     });
@@ -90,7 +96,7 @@ async function cloneOrTell(
     });
   } catch (error) {
     if (!(error instanceof CloneError)) throw error;
-    if (error.detail !== null) console.error(`clone failed: ${error.detail}`);
+    if (error.detail !== null) runError('clone failed', { detail: error.detail });
     await gate.report({ type: 'clone_failed', message: error.message.slice(0, 2000) });
     return null;
   }
@@ -107,6 +113,7 @@ async function handOver(
   // Level 1: reports shrink twentyfold either way, and nobody waits for the rest.
   await writeFile(path, await zip(JSON.stringify(report), { level: 1 }), { mode: 0o600 });
   await gate.upload(scanner, path);
+  runInfo('report handed over', { scanner, findings: scanned.findings, duration_ms: scanned.durationMs });
   await gate.report({
     type: 'reported',
     scanner,

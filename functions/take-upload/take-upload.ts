@@ -3,8 +3,10 @@ import { ServiceError } from '#domain/errors.ts';
 import type { ImportRequested } from '#events/pipeline.ts';
 import { countOf } from '#shared/ingest/reader/reader-messages.ts';
 import type { ReadUpload, ReportReader } from '#shared/ingest/reader/report-reader.ts';
+import { logInfo } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket, UploadPlace } from '#shared/report-bucket.ts';
+import { withRequestId } from '#shared/request-scope.ts';
 import { fingerprintKey } from '#shared/security/claims.ts';
 import type { SecretReader } from '#shared/security/secrets.ts';
 import type { ImportStore } from '#store/imports.ts';
@@ -32,8 +34,17 @@ const MOST_TAKES = 3;
  * can hold secrets, is removed. What is no report ends the scan, with the reason. Safe to repeat.
  */
 export async function takeUpload(place: UploadPlace, dependencies: TakeUploadDependencies): Promise<void> {
-  const { runs, bucket } = dependencies;
-  const run = await runs.get(place.orgId, place.scanId, place.assetId);
+  const run = await dependencies.runs.get(place.orgId, place.scanId, place.assetId);
+  // The bucket tells of an object alone: the import's record knows the request.
+  await withRequestId(run?.request_id, () => takeOnce(place, run, dependencies));
+}
+
+async function takeOnce(
+  place: UploadPlace,
+  run: RunRecord | null,
+  dependencies: TakeUploadDependencies,
+): Promise<void> {
+  const { bucket } = dependencies;
   const uploaded = run?.status === 'waiting' ? await bucket.read(place) : null;
   if (run && uploaded) {
     try {
@@ -100,4 +111,5 @@ async function handOver(
   );
   const { orgId: org_id, scanId: scan_id, assetId: asset_id } = place;
   await importRequests.send({ org_id, scan_id, asset_id, run_id: run.id });
+  logInfo('upload taken in', { org_id, scan_id, run_id: run.id });
 }

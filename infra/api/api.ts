@@ -143,7 +143,9 @@ function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
     JSON.stringify({
       at: AccessLogField.contextRequestTimeEpoch(),
-      request_id: AccessLogField.contextRequestId(),
+      // Ours, by the authorizer: the answer's `X-Request-ID`, and that of every log line behind it.
+      request_id: '$context.authorizer.requestId',
+      gateway_request_id: AccessLogField.contextRequestId(),
       ip: AccessLogField.contextIdentitySourceIp(),
       route: '$context.routeKey',
       status: AccessLogField.contextStatus(),

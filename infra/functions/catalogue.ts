@@ -25,6 +25,8 @@ export interface Grants {
   )[];
   readonly secrets: readonly ('token' | 'fingerprint' | 'integration' | 'cursor')[];
   readonly reports: 'none' | 'read' | 'download' | 'upload' | 'convert' | 'purge';
+  /** The scanners' databases: `address` signs addresses for the runners, `keep` puts new ones in their place. */
+  readonly databases: 'none' | 'address' | 'keep';
   readonly executions: readonly ('start' | 'stop' | 'describe')[];
 }
 
@@ -42,7 +44,14 @@ export interface FunctionDeclaration {
   readonly readsReports?: true;
 }
 
-const NOTHING: Grants = { table: [], send: [], secrets: [], reports: 'none', executions: [] };
+const NOTHING: Grants = {
+  table: [],
+  send: [],
+  secrets: [],
+  reports: 'none',
+  databases: 'none',
+  executions: [],
+};
 const READ = ['GetItem', 'BatchGetItem', 'Query'] as const;
 /** A transaction needs the action of each write in it, and ConditionCheckItem for its checks. */
 const WRITE = [...READ, 'PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem'] as const;
@@ -163,8 +172,9 @@ export const FUNCTIONS = {
       ...NOTHING,
       table: [...READ, 'UpdateItem'],
       secrets: ['token', 'fingerprint'],
-      // It signs uploads, so it must be allowed to make them itself.
+      // It signs uploads and downloads, so it must be allowed to make them itself.
       reports: 'upload',
+      databases: 'address',
     },
   },
   'scan-planner': {
@@ -273,6 +283,12 @@ export const FUNCTIONS = {
       table: [...READ, 'BatchWriteItem', 'UpdateItem', 'DeleteItem'],
       send: ['reevaluations'],
     },
+  },
+  'scanner-databases': {
+    memory: 512,
+    timeoutSeconds: 600,
+    settings: ['REPORT_BUCKET_URL', 'ASPM_GRYPE_DATABASE_URL', 'ASPM_TRIVY_DATABASE_URL'],
+    may: { ...NOTHING, databases: 'keep' },
   },
   sweep: {
     memory: 512,

@@ -6,6 +6,7 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { KEPT_DATABASES } from '#domain/vocabulary.ts';
 import { RAW_REPORTS } from '#infra/pipeline/report-bucket.ts';
 import type { Grants } from './catalogue.ts';
 
@@ -52,7 +53,19 @@ export function allow(target: LambdaFunction, may: Grants, targets: GrantTargets
     add(target, ['secretsmanager:GetSecretValue'], [targets.secrets[secret].secretArn]);
   if (may.secrets.length > 0) allowKey(target, targets.key, 'secretsmanager', ['kms:Decrypt']);
   allowReports(target, may.reports, targets);
+  allowDatabases(target, may.databases, targets);
   allowExecutions(target, may.executions, targets.runs);
+}
+
+function allowDatabases(
+  target: LambdaFunction,
+  databases: Grants['databases'],
+  { reports: bucket, key }: GrantTargets,
+) {
+  if (databases === 'none') return;
+  const objects = KEPT_DATABASES.map((name) => `${bucket.bucketArn}/databases/${name}`);
+  add(target, [databases === 'keep' ? 's3:PutObject' : 's3:GetObject'], objects);
+  allowKey(target, key, 's3', [databases === 'keep' ? 'kms:GenerateDataKey' : 'kms:Decrypt']);
 }
 
 function allowReports(

@@ -5,6 +5,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { PROJECT_ROOT } from '#infra/project.ts';
+import { accessLogLine } from './access-log.ts';
 import { openJsonEndpoint } from './aws-json.ts';
 import { bootstrap } from './bootstrap.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -17,7 +18,7 @@ import { openLog, type ServiceLog } from './log.ts';
 import { type CloudModel, readModel } from './model.ts';
 import { startPollers } from './pollers.ts';
 import { REGION } from './resolver.ts';
-import { runScanners } from './runner-process.ts';
+import { type RunnerProgram, runScanners } from './runner-process.ts';
 import { rateOf, startSchedules } from './schedules.ts';
 import { loadSecrets } from './secrets.ts';
 import { type LocalCredentials, makeCredentials } from './signatures.ts';
@@ -44,6 +45,8 @@ export interface EmbeddedCloudOptions {
   readonly adminPassword?: string;
   /** Settings for the functions and the runner, over what the template and our environment say. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Program and arguments of the scanner runner, in place of our own sources. */
+  readonly runner?: RunnerProgram;
   /** A line for the people at the terminal. */
   readonly onProgress?: (line: string) => void;
   /** Process that ends the service when it is signalled. Default: this one. */
@@ -97,7 +100,10 @@ async function start(options: EmbeddedCloudOptions, open: AsyncDisposableStack):
   open.defer(() => pollers.stop());
   const schedules = startSchedules(model.schedules, functions);
   open.defer(() => schedules.stop());
-  parts.gateway.serve(model.routes, functions);
+  const { accessLogFormat: format } = model;
+  parts.gateway.serve(model.routes, functions, (request) => {
+    if (format !== null) house.log.write('INFO', 'gateway', null, [accessLogLine(format, request)]);
+  });
   await checkHealth(parts.gateway.url);
   await house.folder.announce({
     url: parts.gateway.url,
@@ -128,6 +134,7 @@ interface House {
   readonly inMemory: boolean;
   readonly folder: DataFolder;
   readonly log: ServiceLog;
+  readonly runner: RunnerProgram | undefined;
   readonly credentials: LocalCredentials;
 }
 
@@ -141,7 +148,7 @@ async function prepare(options: EmbeddedCloudOptions, open: AsyncDisposableStack
     log.write('ERROR', 'service', null, [
       { message: 'the service died, and was started again', how: options.died },
     ]);
-  return { outside, inMemory, folder, log, credentials: makeCredentials() };
+  return { outside, inMemory, folder, log, credentials: makeCredentials(), runner: options.runner };
 }
 
 interface Parts {
@@ -200,14 +207,14 @@ async function connect(
   model: CloudModel,
   { dynamodb, sqsAndS3, gateway }: Parts,
   own: Readonly<Record<string, string>>,
-  { outside, inMemory, folder, log, credentials }: House,
+  { outside, inMemory, folder, log, credentials, runner }: House,
   open: AsyncDisposableStack,
 ): Promise<{ functions: Functions; executions: Executions }> {
   // The state machine calls functions, and functions start executions: the one who calls comes later.
   let functions: Functions | null = null;
   const executions = createExecutions(
     model.stateMachines,
-    taskRunner(model, () => functions, outside, log),
+    taskRunner(model, () => functions, outside, log, runner),
     log,
   );
   const secrets = await loadSecrets(model.secrets, inMemory ? null : folder.file('secrets.json'));
@@ -298,10 +305,11 @@ function taskRunner(
   functions: () => Functions | null,
   env: NodeJS.ProcessEnv,
   log: ServiceLog,
+  program: RunnerProgram | undefined,
 ): RunTask {
   return ({ resource, timeoutSeconds }, input, signal) => {
     if (resource.endsWith(':states:::ecs:runTask.sync'))
-      return runScanners(input, env, timeoutSeconds, signal, log);
+      return runScanners(input, { env, timeoutSeconds, signal, log, program });
     const called = model.functions.find(({ name }) => resource.endsWith(`:function:${name}:`));
     const loaded = functions();
     if (!called || !loaded) throw new Error(`The embedded cloud can't run ${resource}`);

@@ -18,6 +18,9 @@ const LOCAL_SETTINGS: Readonly<Record<string, string>> = {
   // Lanes spread a load over partitions; one file has none.
   COUNTER_LANES: '1',
   ASSETS_DIR: `${PROJECT_ROOT}/node_modules/swagger-ui-dist`,
+  // Scanners keep their databases in the user's cache: nothing is downloaded unasked.
+  ASPM_GRYPE_DATABASE_URL: '',
+  ASPM_TRIVY_DATABASE_URL: '',
   // The sources: nothing is bundled here.
   POLICY_ASSETS_DIR: '',
 };

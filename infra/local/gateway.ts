@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bareHost } from '#domain/addresses.ts';
+import type { AnsweredRequest } from './access-log.ts';
 import type { Functions } from './functions.ts';
 import type { LocalRoute } from './model.ts';
 import { authorizerEvent, describeRequest, functionEvent } from './payload.ts';
@@ -27,8 +28,8 @@ class GatewayAnswer extends Error {
 
 export interface Gateway {
   readonly url: string;
-  /** Begins to answer; until then every request gets a 503. */
-  serve(routes: readonly LocalRoute[], functions: Functions): void;
+  /** Begins to answer; until then every request gets a 503. Each that has a route is told of once it is answered. */
+  serve(routes: readonly LocalRoute[], functions: Functions, tell?: (request: AnsweredRequest) => void): void;
   close(): Promise<void>;
 }
 
@@ -70,9 +71,10 @@ export async function openGateway(port: number, options: GatewayOptions = {}): P
 
   return {
     url: `http://127.0.0.1:${actual}`,
-    serve(routes, functions) {
+    serve(routes, functions, tell = () => {}) {
       const match = createRouteTable(routes);
-      answer = (request, response) => answerRequest(request, response, match, functions, integrationMs);
+      answer = (request, response) =>
+        answerRequest(request, response, { match, functions, integrationMs, tell });
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -106,12 +108,17 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
+interface Serving {
+  readonly match: (method: string, path: string) => RouteMatch | null;
+  readonly functions: Functions;
+  readonly integrationMs: number;
+  readonly tell: (request: AnsweredRequest) => void;
+}
+
 async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  match: (method: string, path: string) => RouteMatch | null,
-  functions: Functions,
-  integrationMs: number,
+  { match, functions, integrationMs, tell }: Serving,
 ): Promise<void> {
   if (headSize(request) > MAX_HEAD_BYTES) throw new GatewayAnswer(431, 'Request Header Fields Too Large');
   const target = request.url ?? '/';
@@ -121,13 +128,23 @@ async function answerRequest(
   const found = match(request.method ?? 'GET', path);
   if (!found) throw new GatewayAnswer(404, 'Not Found');
   const payload = describeRequest(request, found, path, query);
+  let told: object | null = null;
+  response.once('close', () =>
+    tell({
+      payload,
+      context: told,
+      status: response.statusCode,
+      bytes: Number(response.getHeader('content-length') ?? 0),
+      latencyMs: Date.now() - payload.requestContext.timeEpoch,
+    }),
+  );
+  const { authorizer } = found.route;
   // The authorizer never sees the body: both go on side by side.
   const [body, context] = await Promise.all([
     readBody(request),
-    found.route.authorizer === null
-      ? null
-      : authorize(found.route.authorizer, authorizerEvent(payload), functions),
+    authorizer === null ? null : authorize(authorizer, authorizerEvent(payload), functions),
   ]);
+  told = context;
   const event = functionEvent(payload, context, body);
   if ((event.body?.length ?? 0) > MAX_PAYLOAD_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
   const result = await integrate(found.route.functionName, event, functions, integrationMs);

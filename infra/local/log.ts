@@ -31,20 +31,31 @@ export function openLog(path: string | null): ServiceLog {
       line({
         level,
         function: source,
-        ...(requestId !== null && { request_id: requestId }),
+        ...(requestId !== null && { requestId }),
         ...(isFields ? first : { message: formatWithOptions({ breakLength: Infinity }, ...args) }),
       });
     },
     pipe(source) {
       return (chunk) => {
         for (const text of chunk.toString('utf8').split('\n'))
-          if (text.trim() !== '') line({ level: 'INFO', function: source, message: text });
+          if (text.trim() !== '') line({ level: 'INFO', function: source, ...fieldsOf(text) });
       };
     },
     async close() {
       if (path !== null) await new Promise<void>((resolve) => stream.end(resolve));
     },
   };
+}
+
+/** What a child process wrote as JSON is its fields, as CloudWatch takes it; anything else is a message. */
+function fieldsOf(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return { ...parsed };
+  } catch {
+    // A line like any other.
+  }
+  return { message: text };
 }
 
 interface Speaker {

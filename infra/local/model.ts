@@ -46,6 +46,7 @@ const LambdaFunction = z.object({
   MemorySize: z.number().default(128),
   Environment: z.object({ Variables: z.record(z.string(), z.coerce.string()) }).optional(),
 });
+const Stage = z.object({ AccessLogSettings: z.object({ Format: z.string() }).optional() });
 const Route = z.object({ RouteKey: z.string(), Target: z.string(), AuthorizerId: z.string().optional() });
 const Integration = z.object({ IntegrationUri: z.string(), PayloadFormatVersion: z.literal('2.0') });
 const Authorizer = z.object({
@@ -76,6 +77,8 @@ export interface CloudModel {
   readonly secrets: readonly { readonly arn: string; readonly name: string; readonly length: number }[];
   readonly functions: readonly LocalFunction[];
   readonly routes: readonly LocalRoute[];
+  /** Format of the gateway's access log; null: it has none. */
+  readonly accessLogFormat: string | null;
   readonly mappings: readonly LocalMapping[];
   readonly schedules: readonly { readonly expression: string; readonly functionName: string }[];
   readonly stateMachines: readonly { readonly arn: string; readonly definition: unknown }[];
@@ -177,6 +180,7 @@ export function readModel(template: Template, addresses: Addresses): CloudModel 
       functionName: known(integrations, is.Target),
       authorizer: is.AuthorizerId === undefined ? null : known(authorizers, is.AuthorizerId),
     })),
+    accessLogFormat: all('AWS::ApiGatewayV2::Stage', Stage)[0]?.is.AccessLogSettings?.Format ?? null,
     mappings: all('AWS::Lambda::EventSourceMapping', EventSourceMapping).map(({ is }) => ({
       queueArn: is.EventSourceArn,
       queueUrl: queues.find(({ at }) => at.attributes.Arn === is.EventSourceArn)?.at.ref ?? '',

@@ -33,19 +33,30 @@ process.once('exit', () => {
   for (const pid of running) killGroup(pid, 'SIGTERM');
 });
 
+/** A program with its arguments. */
+export type RunnerProgram = readonly [file: string, ...args: string[]];
+
+const OWN_SOURCES: RunnerProgram = [process.execPath, 'functions/scanner-runner/main.ts'];
+
+interface RunnerTask {
+  readonly env: NodeJS.ProcessEnv;
+  readonly timeoutSeconds: number | undefined;
+  readonly signal: AbortSignal;
+  readonly log: ServiceLog;
+  readonly program?: RunnerProgram | undefined;
+}
+
 /** Runs the scanner runner as a child process, in the place of the Fargate task. */
 export async function runScanners(
   input: unknown,
-  env: NodeJS.ProcessEnv,
-  timeoutSeconds: number | undefined,
-  signal: AbortSignal,
-  log: ServiceLog,
+  { env, timeoutSeconds, signal, log, program = OWN_SOURCES }: RunnerTask,
 ): Promise<null> {
   signal.throwIfAborted();
   const [override] = RunTaskInput.parse(input).Overrides.ContainerOverrides;
   const given = Object.fromEntries(override?.Environment.map(({ Name, Value }) => [Name, Value]) ?? []);
   const passed = Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.test(name)));
-  const { file, args } = endWithParent(process.execPath, ['functions/scanner-runner/main.ts']);
+  const [own, ...rest] = program;
+  const { file, args } = endWithParent(own, rest);
   const child = spawn(file, args, {
     cwd: PROJECT_ROOT,
     env: { ...passed, ...given },

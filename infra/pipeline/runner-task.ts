@@ -1,4 +1,4 @@
-import { Aws, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Aws, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   FlowLogDestination,
   FlowLogTrafficType,
@@ -10,11 +10,13 @@ import {
 } from 'aws-cdk-lib/aws-ec2';
 import { DockerImageAsset, Platform } from 'aws-cdk-lib/aws-ecr-assets';
 import {
+  Capability,
   Cluster,
   ContainerImage,
   ContainerInsights,
   CpuArchitecture,
   FargateTaskDefinition,
+  LinuxParameters,
   LogDrivers,
   OperatingSystemFamily,
 } from 'aws-cdk-lib/aws-ecs';
@@ -22,13 +24,14 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { keepLogicalId } from '#infra/logical-id.ts';
-import { PROJECT_ROOT } from '#infra/project.ts';
+import { RUNNER_IMAGE } from '#infra/project.ts';
 
 /** Name of the one container of the task; the state machine overrides its environment. */
 export const RUNNER_CONTAINER = 'scanner-runner';
 
-/** What the image is not made of: keeps its fingerprint cheap, and edits elsewhere from rebuilding it. */
-const NOT_IN_IMAGE = ['.*', 'node_modules', 'cdk.out', 'coverage', 'docs', 'test', '**/*.md', '**/*.log'];
+/** Where the image has its scratch folder, and the file that the runner touches (functions/scanner-runner/Dockerfile). */
+const SCRATCH = '/scratch';
+const IS_ALIVE = `test -n "$(find ${SCRATCH}/alive -mmin -1)"`;
 
 interface RunnerTaskProps {
   /** Build the image from the project; false: name one that nobody pulls (the embedded cloud). */
@@ -117,8 +120,23 @@ export class RunnerTask extends Construct {
       // Without a single policy: what runs in the task may do nothing in the account.
       taskRole: new Role(this, 'TaskRole', { assumedBy: new ServicePrincipal('ecs-tasks.amazonaws.com') }),
     });
-    definition.addContainer(RUNNER_CONTAINER, {
+    const linux = new LinuxParameters(this, 'Linux', {
+      // Ends what scanners leave behind; the runner itself is no parent to strangers.
+      initProcessEnabled: true,
+    });
+    linux.dropCapabilities(Capability.ALL);
+    const container = definition.addContainer(RUNNER_CONTAINER, {
       image: buildImage ? this.#image() : ContainerImage.fromRegistry('scanner-runner'),
+      user: '10001:10001',
+      readonlyRootFilesystem: true,
+      linuxParameters: linux,
+      healthCheck: {
+        command: ['CMD-SHELL', IS_ALIVE],
+        interval: Duration.seconds(30),
+        timeout: Duration.seconds(5),
+        startPeriod: Duration.seconds(30),
+        retries: 3,
+      },
       logging: LogDrivers.awsLogs({
         streamPrefix: 'run',
         logGroup: new LogGroup(this, 'Logs', {
@@ -127,6 +145,9 @@ export class RunnerTask extends Construct {
         }),
       }),
     });
+    // On the task's own disk, and gone with it: the one place that can be written to.
+    definition.addVolume({ name: 'scratch' });
+    container.addMountPoints({ sourceVolume: 'scratch', containerPath: SCRATCH, readOnly: false });
     Validations.of(definition).acknowledge({
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason: 'ecr:GetAuthorizationToken of the execution role knows no resources.',
@@ -137,10 +158,9 @@ export class RunnerTask extends Construct {
   #image(): ContainerImage {
     return ContainerImage.fromDockerImageAsset(
       new DockerImageAsset(this, 'Image', {
-        directory: PROJECT_ROOT,
-        file: 'functions/scanner-runner/Dockerfile',
+        // Made before the synthesis (infra/app.ts), of what the image needs and nothing else.
+        directory: RUNNER_IMAGE,
         platform: Platform.LINUX_ARM64,
-        exclude: NOT_IN_IMAGE,
       }),
     );
   }

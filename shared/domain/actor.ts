@@ -8,6 +8,7 @@ export interface Actor {
 /** A change's circumstances: what its audit entry says besides the change. */
 export interface Attribution {
   readonly actor: Actor;
+  /** null: what comes of no request, or of the one that it is done for (see request-scope.ts). */
   readonly requestId: string | null;
   readonly ip: string | null;
   /** Milliseconds since the epoch. */

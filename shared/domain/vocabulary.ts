@@ -27,6 +27,10 @@ export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 export const SCANNERS = ['semgrep', 'grype', 'trivy', 'gitleaks'] as const;
 export type Scanner = (typeof SCANNERS)[number];
 
+/** Those whose vulnerability databases the service keeps for its runners. */
+export const KEPT_DATABASES = ['grype', 'trivy'] as const satisfies readonly Scanner[];
+export type KeptDatabase = (typeof KEPT_DATABASES)[number];
+
 /** Whether exclusions and comments in a repository hide findings of its organization: `overrule`, they never do. */
 export const REPOSITORY_EXCLUSIONS = ['overrule', 'honour'] as const;
 export type RepositoryExclusions = (typeof REPOSITORY_EXCLUSIONS)[number];

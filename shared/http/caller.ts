@@ -60,6 +60,8 @@ export interface RateWindow {
  * that is what every gateway passes on unchanged.
  */
 export interface AuthorizerContext {
+  /** `req_<id>`: the one name of the request. */
+  readonly requestId?: string;
   /** JSON of a Caller; absent where there is none. */
   readonly caller?: string;
   /** Why there is none. */

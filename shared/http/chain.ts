@@ -1,7 +1,9 @@
 import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
 import type * as z from 'zod';
 import { listOperations } from '#contract/index.ts';
 import type { Operation, OperationDeclaration, OperationGroup } from '#contract/operation.ts';
+import { newRequestId, withRequestId } from '#shared/request-scope.ts';
 import type { CallerFor, RateWindow } from './caller.ts';
 import { caller } from './middleware/caller.ts';
 import { errors } from './middleware/errors.ts';
@@ -94,7 +96,7 @@ export function createHandler<Operations extends Record<string, OperationDeclara
   }
 
   const hasPage = options.page ? (path: string) => !path.startsWith('/api/') : () => false;
-  return middy<HttpEvent, HttpResponse, Error, ChainContext>()
+  const chain = middy<HttpEvent, HttpResponse, Error, ChainContext>()
     .use(requestId())
     .use(errors())
     .use(rateLimit())
@@ -105,4 +107,10 @@ export function createHandler<Operations extends Record<string, OperationDeclara
     .use(upload())
     .use(validation())
     .handler(runOperation);
+
+  /** Where no authorizer has named the request, it gets its name here. The first middleware makes the context ours. */
+  return (event: HttpEvent, context: Context): Promise<HttpResponse> => {
+    const named = event.requestContext.authorizer?.lambda?.requestId ?? newRequestId();
+    return withRequestId(named, () => chain(event, context as ChainContext));
+  };
 }

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { addCounts } from '#domain/cells.ts';
 import { ServiceError } from '#domain/errors.ts';
 import type { IngestStep } from '#events/pipeline.ts';
-import { logError } from '#shared/log.ts';
+import { logError, logInfo } from '#shared/log.ts';
 import { countHidden } from '#shared/reports/hidden.ts';
 import { InvalidReportError } from '#shared/reports/parse.ts';
+import { withRequestId } from '#shared/request-scope.ts';
+import type { AssetRecord } from '#store/assets.ts';
 import type { RunRef, ScannerState } from '#store/runs.ts';
 import { type IngestContext, type IngestDependencies, newFinding, openJudge } from './context.ts';
 import { reconcile, type Taken } from './reconcile.ts';
@@ -17,7 +19,7 @@ import { type ReportedSet, readReportedSets } from './reported-set.ts';
  * @throws ManifestBusy while another run ingests the same asset and scanner
  */
 export async function ingestReport(step: IngestStep, dependencies: IngestDependencies): Promise<void> {
-  const { scans, runs, assets, clock } = dependencies;
+  const { scans, runs, assets } = dependencies;
   const ref: RunRef = {
     orgId: step.org_id,
     scanId: step.scan_id,
@@ -37,6 +39,15 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
     run.states[step.scanner]?.status !== 'reported'
   )
     return;
+  await withRequestId(run.request_id, () => ingest(step, { ref, scan, run, asset }, dependencies));
+}
+
+async function ingest(
+  step: IngestStep,
+  { ref, scan, run, asset }: Pick<IngestContext, 'ref' | 'scan' | 'run'> & { asset: AssetRecord | null },
+  dependencies: IngestDependencies,
+): Promise<void> {
+  const { runs, clock } = dependencies;
   if (!asset) {
     await runs.scannerFailed(
       ref,
@@ -64,6 +75,14 @@ export async function ingestReport(step: IngestStep, dependencies: IngestDepende
   const hidden = countHidden(sets.flatMap((set) => [...set.hidden.values()]));
   const result: Result = { ...ended.result, ...(hidden.length > 0 && { hidden }) };
   const { error } = ended;
+  logInfo('report ingested', {
+    org_id: ref.orgId,
+    scan_id: ref.scanId,
+    run_id: ref.runId,
+    scanner: step.scanner,
+    new_count: result.new_count,
+    resolved_count: result.resolved_count,
+  });
   if (error === null) await runs.scannerIngested(ref, step.scanner, result);
   else await runs.scannerFellShort(ref, step.scanner, error, result, clock.now());
 }

@@ -5,7 +5,7 @@ import { notFound, ServiceError } from '#domain/errors.ts';
 import type { Ids } from '#domain/ids.ts';
 import type { Scanner, Scope } from '#domain/vocabulary.ts';
 import type { ScanRequested } from '#events/pipeline.ts';
-import { logError } from '#shared/log.ts';
+import { logError, logInfo } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { AssetStore } from '#store/assets.ts';
 import type { OrganizationStore } from '#store/organizations.ts';
@@ -60,6 +60,7 @@ export async function submitScan(
   try {
     const record = await scans.create(orgId, scan, TIER_LIMITS[organization.tier], idempotency, attribution);
     await sendRequest(orgId, record.id, dependencies);
+    logInfo('scan accepted', { org_id: orgId, scan_id: record.id });
     return record;
   } catch (error) {
     if (!(error instanceof IdempotentReplay) || !idempotency) throw error;

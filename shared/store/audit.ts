@@ -1,6 +1,7 @@
 import { v7 } from 'uuid';
 import type { Attribution } from '#domain/actor.ts';
 import { timestamp } from '#domain/clock.ts';
+import { currentRequestId } from '#shared/request-scope.ts';
 import { auditKey } from './keys.ts';
 import type { Write } from './table.ts';
 
@@ -25,7 +26,7 @@ export function auditWrite(orgId: string, attribution: Attribution, change: Audi
         action: change.action,
         target: change.target,
         changes: change.changes ?? {},
-        request_id: attribution.requestId,
+        request_id: attribution.requestId ?? currentRequestId(),
         ip: attribution.ip,
       },
       ConditionExpression: 'attribute_not_exists(pk)',

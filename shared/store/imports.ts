@@ -5,6 +5,7 @@ import { timestamp } from '#domain/clock.ts';
 import { notFound } from '#domain/errors.ts';
 import type { Origin } from '#domain/origin.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
+import { currentRequestId } from '#shared/request-scope.ts';
 import { auditWrite } from './audit.ts';
 import { activeScanKey, assetKey, importingKey, manifestKey, runKey, runRefKey, scanKey } from './keys.ts';
 import type { ManifestHead } from './manifests.ts';
@@ -259,6 +260,7 @@ function scanOf(
   };
   return {
     ...scanItem(orgId, scan, MAX_MINUTES, authorName(attribution.actor), attribution.at),
+    request_id: attribution.requestId,
     total: made.reports.length,
     started_at: timestamp(attribution.at),
     deadline_at: timestamp(attribution.at + MAX_MINUTES * 60_000),
@@ -303,5 +305,6 @@ function runOf(
     started_at: timestamp(at),
     finished_at: null,
     deadline_at: timestamp(at + MAX_MINUTES * 60_000),
+    request_id: currentRequestId(),
   };
 }

@@ -74,6 +74,8 @@ const RunRecord = z.object({
   started_at: z.string().nullable(),
   finished_at: z.string().nullable(),
   deadline_at: z.string(),
+  /** The request that asked for its scan; older records have none. */
+  request_id: z.string().nullish(),
 });
 export type RunRecord = z.infer<typeof RunRecord>;
 
@@ -170,6 +172,7 @@ export function createRunStore(table: Table) {
         defaultBranch: boolean;
         createdAt: string;
         deadlineAt: string;
+        requestId?: string | null;
       }[],
     ): Promise<void> {
       const held = new Set((await this.listAll(orgId, scanId)).map((run) => run.asset_id));
@@ -423,6 +426,7 @@ function runItem(
     defaultBranch: boolean;
     createdAt: string;
     deadlineAt: string;
+    requestId?: string | null;
   },
 ): Item {
   const record: RunRecord = {
@@ -440,6 +444,7 @@ function runItem(
     started_at: null,
     finished_at: null,
     deadline_at: run.deadlineAt,
+    request_id: run.requestId ?? null,
   };
   return { ...runKey(orgId, scanId, run.assetId), ...record };
 }

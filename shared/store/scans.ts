@@ -60,6 +60,8 @@ const ScanRecord = z.object({
   /** The tier's longest duration, from the start; set when the scan starts. */
   deadline_at: z.string().nullable(),
   max_minutes: z.number(),
+  /** The request that asked for it; older records have none. */
+  request_id: z.string().nullish(),
 });
 export type ScanRecord = z.infer<typeof ScanRecord> & { readonly counts: ReadonlyMap<string, number> };
 
@@ -109,7 +111,10 @@ export function createScanStore(table: Table) {
       attribution: Attribution,
     ): Promise<ScanRecord> {
       const author = authorName(attribution.actor);
-      const record = scanItem(orgId, scan, limits.maxScanMinutes, author, attribution.at);
+      const record = {
+        ...scanItem(orgId, scan, limits.maxScanMinutes, author, attribution.at),
+        request_id: attribution.requestId,
+      };
       await table.transact([
         ...(idempotency ? [idempotencyWrite(orgId, scan.id, idempotency, attribution.at)] : []),
         {

@@ -46,6 +46,8 @@ const EXAMPLES: Record<string, string> = {
   DELETION_QUEUE_URL: 'https://queue.example.com/deletions',
   IMPORT_QUEUE_URL: 'https://queue.example.com/imports',
   EXPORT_QUEUE_URL: 'https://queue.example.com/exports',
+  ASPM_GRYPE_DATABASE_URL: '',
+  ASPM_TRIVY_DATABASE_URL: '',
   ASPM_EPSS_URL: 'https://feeds.example.com/epss.csv.gz',
   ASPM_KEV_URL: 'https://feeds.example.com/kev.json',
   DISPATCH_QUEUE_URL: 'https://queue.example.com/dispatch',

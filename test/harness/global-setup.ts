@@ -15,6 +15,8 @@ declare module 'vitest' {
       region: string;
       bucketUrl: string;
       table: string;
+      /** The file of its log lines. */
+      log: string;
       tokenSecret: string;
       /** Where folders of this machine are served as repositories; empty: they are cloned by their paths. */
       repositories: string;
@@ -46,6 +48,7 @@ export default async function setup(project: TestProject) {
     region: process.env.AWS_REGION ?? '',
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',
+    log: join(cloud.dataDir, 'service.log'),
     credentials: {
       accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '',
       secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY ?? '',

@@ -51,6 +51,7 @@ export class ReadableTemplate {
       const [id, attribute] = value['Fn::GetAtt'] as [string, string];
       return `<${this.nameOf(id)}.${attribute}>`;
     }
+    if ('Fn::Sub' in value) return String(value['Fn::Sub']);
     if ('Fn::Join' in value) {
       const [separator, parts] = value['Fn::Join'] as [string, unknown[]];
       return parts.map((part) => this.plain(part)).join(separator);

@@ -74,6 +74,8 @@ const reports = (...actions: string[]) =>
     actions.map((action) => `s3:${action}`),
     ['<ReportBucket.Arn>/raw/*'],
   );
+const databases = (action: string) =>
+  allow([`s3:${action}`], ['<ReportBucket.Arn>/databases/grype', '<ReportBucket.Arn>/databases/trivy']);
 const listReports = allow(
   ['s3:ListBucket'],
   ['<ReportBucket.Arn>'],
@@ -119,8 +121,10 @@ const FUNCTIONS_MAY: Readonly<Record<FunctionName, readonly Line[]>> = {
     ...table('GetItem', 'BatchGetItem', 'Query', 'UpdateItem'),
     ...secrets('Token', 'Fingerprint'),
     ...reports('PutObject'),
+    ...databases('GetObject'),
     ...key('s3', 'GenerateDataKey', 'Decrypt'),
   ],
+  'scanner-databases': [...databases('PutObject'), ...key('s3', 'GenerateDataKey')],
   'scan-planner': [...everything(), ...take('ScanRequests'), ...send('ScanRequests', 'RunDispatch')],
   'run-dispatcher': [
     ...everything(),
@@ -340,6 +344,7 @@ describe('policies of resources', () => {
         call('apigateway', 'authorizer', `${API}/authorizers/<ApiHttpApiAuthorizer>`),
         call('events', 'sweep', '<EveryMinute.Arn>'),
         call('events', 'suppression-clock', '<SuppressionClock.Arn>'),
+        call('events', 'scanner-databases', '<ScannerDatabases.Arn>'),
         call('events', 'vulnerability-feeds', '<VulnerabilityFeeds.Arn>'),
       ]),
     );

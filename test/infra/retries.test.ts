@@ -69,6 +69,7 @@ describe('schedules', () => {
     expect(Object.fromEntries(found)).toEqual({
       EveryMinute: rule('rate(1 minute)', 'sweep', 0),
       SuppressionClock: rule('rate(1 minute)', 'suppression-clock', 0),
+      ScannerDatabases: rule('rate(1 day)', 'scanner-databases', 2),
       VulnerabilityFeeds: rule('rate(1 day)', 'vulnerability-feeds', 2),
     });
   });

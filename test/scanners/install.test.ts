@@ -227,8 +227,12 @@ describe('the pinned releases', () => {
     for (const scanner of SCANNERS) {
       const { version, install } = SCANNER_RELEASES[scanner];
       expect(dockerfile).toContain(`ARG ${scanner.toUpperCase()}_VERSION=${version}\n`);
-      const named = install.by === 'pip' ? install.package : `${install.versionVariable}=`;
-      expect(dockerfile).toContain(named);
+      const variable = `${scanner.toUpperCase()}_VERSION`;
+      const named =
+        install.by === 'pip'
+          ? [`${install.package}==$${variable}`]
+          : [`${install.module} "$${variable}"`, `${install.command} ${install.versionVariable}`];
+      for (const part of named) expect(dockerfile).toContain(part);
     }
   });
 

@@ -29,6 +29,10 @@ export const runnerGate = declareGroup('runner-gate', {
         /** Which private networks may be reached: none, all, or those in CIDR notation. */
         reachable: z.union([z.enum(['public', 'all']), z.array(z.string())]),
         repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS),
+        /** The request that asked for the scan: the runner's log lines carry it. */
+        request_id: z.string().nullish(),
+        /** Addresses of the scanners' databases; at either there may be none. */
+        databases: z.object({ grype: z.url().optional(), trivy: z.url().optional() }).optional(),
       }),
     },
     errors: ['unauthorized'],

@@ -19,8 +19,7 @@ export function errors(): ChainMiddleware {
       const expected =
         error instanceof HttpValidationError ||
         (error instanceof ServiceError && ERRORS[error.code].status < 500);
-      if (!expected)
-        logError('request failed', error, { request_id: state.requestId, operation: state.operation?.id });
+      if (!expected) logError('request failed', error, { operation: state.operation?.id });
       const response = renderError(error, { verbose: state.verbose, operation: state.operation?.id ?? null });
       Object.assign(response.headers, state.extraHeaders, state.rate ? rateHeaders(state.rate) : {}, {
         'x-request-id': state.requestId,

@@ -1,12 +1,12 @@
-import { v7 } from 'uuid';
+import { currentRequestId, newRequestId } from '#shared/request-scope.ts';
 import type { ChainMiddleware } from '../request-state.ts';
 
-/** Opens the request: gives it its `req_<id>` and the state that the rest of the chain fills. */
+/** Opens the request: gives it the `req_<id>` of its scope and the state that the rest of the chain fills. */
 export function requestId(): ChainMiddleware {
   return {
     before: ({ event, context }) => {
       context.state = {
-        requestId: `req_${v7().replaceAll('-', '')}`,
+        requestId: currentRequestId() ?? newRequestId(),
         verbose: event.queryStringParameters?.verbose === 'true',
         rate: null,
         operation: null,
