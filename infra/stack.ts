@@ -6,6 +6,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Construct } from 'constructs';
 import { EPSS_URL, KEV_URL, type SettingName } from '#shared/config.ts';
 import { Alarms } from './alarms/alarms.ts';
+import { OperatorTopic } from './alarms/topic.ts';
 import { Api } from './api/api.ts';
 import type { Deployment } from './deployment.ts';
 import { ServiceFunctions } from './functions/functions.ts';
@@ -121,38 +122,36 @@ export class AspmStack extends Stack {
     functions
       .get('ingest-import')
       .addEventSource(new SqsEventSource(imports.queue, { batchSize: 1, reportBatchItemFailures: true }));
-    new Rule(this, 'EveryMinute', {
-      description: 'Finds what something forgot, and goes on with it',
-      schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
-    });
+    const schedules = [
+      new Rule(this, 'EveryMinute', {
+        description: 'Finds what something forgot, and goes on with it',
+        schedule: Schedule.rate(Duration.minutes(1)),
+        targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
+      }),
+      new Rule(this, 'VulnerabilityFeeds', {
+        description: 'Reads EPSS and KEV',
+        schedule: Schedule.rate(Duration.days(1)),
+        targets: [new InvokeFunction(functions.get('vulnerability-feeds'), { retryAttempts: 2 })],
+      }),
+      new Rule(this, 'SuppressionClock', {
+        description: 'Reopens findings whose suppression has ended',
+        schedule: Schedule.rate(Duration.minutes(1)),
+        targets: [new InvokeFunction(functions.get('suppression-clock'), { retryAttempts: 0 })],
+      }),
+    ];
 
-    new Rule(this, 'VulnerabilityFeeds', {
-      description: 'Reads EPSS and KEV',
-      schedule: Schedule.rate(Duration.days(1)),
-      targets: [new InvokeFunction(functions.get('vulnerability-feeds'), { retryAttempts: 2 })],
-    });
-    new Rule(this, 'SuppressionClock', {
-      description: 'Reopens findings whose suppression has ended',
-      schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new InvokeFunction(functions.get('suppression-clock'), { retryAttempts: 0 })],
-    });
-
+    const topic = new OperatorTopic(this, 'Operators', { key, email: deployment.alarmEmail });
     new Alarms(this, 'Alarms', {
-      key,
-      email: deployment.alarmEmail,
-      deadLetters: {
-        'scan-requests': scanRequests.deadLetters,
-        'run-dispatch': runDispatch.deadLetters,
-        deletions: deletions.deadLetters,
-        imports: imports.deadLetters,
-        uploads: uploads.deadLetters,
-        exports: exports.deadLetters,
-        reevaluations: reevaluations.deadLetters,
-      },
+      topic,
+      deadLetters: [scanRequests, runDispatch, deletions, imports, uploads, exports, reevaluations].map(
+        ({ deadLetters }) => deadLetters,
+      ),
       functions,
+      table: table.table,
+      indexes: table.indexes,
       apiId: api.id,
       runs: runs.stateMachine,
+      schedules,
     });
     new CfnOutput(this, 'PublicUrl', { value: publicUrl });
     new CfnOutput(this, TABLE_OUTPUT, { value: table.name });

@@ -1,6 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type * as z from 'zod';
 import { logError } from './log.ts';
+import { measure } from './metrics.ts';
 
 /**
  * Handles the messages of a batch one after the other, and reports those that failed, so that they
@@ -18,6 +19,8 @@ export async function handleBatch<Schema extends z.ZodType>(
       await handle(schema.parse(JSON.parse(record.body)));
     } catch (error) {
       logError('message failed', error, { message_id: record.messageId });
+      // For Lambda the call went well: its own metric of errors never sees this one.
+      measure({ WorkFailed: 1 });
       batchItemFailures.push({ itemIdentifier: record.messageId });
     }
   }

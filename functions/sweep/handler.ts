@@ -8,6 +8,7 @@ import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createExportStore } from '#store/exports.ts';
 import { createManifestStore } from '#store/manifests.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { createReevaluationStore } from '#store/reevaluations.ts';
 import { createRunStore } from '#store/runs.ts';
@@ -29,6 +30,7 @@ const table = createTable(config.TABLE_NAME);
 const dependencies = {
   scans: createScanStore(table),
   runs: createRunStore(table),
+  organizations: createOrganizationStore(table),
   executions: createExecutions(config.RUN_STATE_MACHINE_ARN),
   scanRequests: createQueue<{ org_id: string; scan_id: string }>(config.SCAN_QUEUE_URL),
   dispatchRequests: createQueue<{ org_id: string }>(config.DISPATCH_QUEUE_URL),

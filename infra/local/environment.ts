@@ -20,6 +20,9 @@ const LOCAL_SETTINGS: Readonly<Record<string, string>> = {
   ASSETS_DIR: `${PROJECT_ROOT}/node_modules/swagger-ui-dist`,
   // The sources: nothing is bundled here.
   POLICY_ASSETS_DIR: '',
+  // Measured values are lines of the log here as well: Powertools' own console would write to the terminal.
+  POWERTOOLS_DEV: 'true',
+  POWERTOOLS_METRICS_DISABLED: 'false',
 };
 
 /** Settings that whoever starts the service may choose in their own environment. */

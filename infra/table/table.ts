@@ -55,6 +55,11 @@ export class AspmTable extends Construct {
         : Stack.of(this).formatArn({ service: 'dynamodb', resource: 'table', resourceName: restored });
   }
 
+  /** Names of its indexes. */
+  get indexes(): string[] {
+    return INDEXES.map(({ indexName }) => indexName);
+  }
+
   /** What a policy must name to cover the table with its indexes, without a wildcard. */
   get arns(): string[] {
     return [this.#arn, ...INDEXES.map(({ indexName }) => `${this.#arn}/index/${indexName}`)];

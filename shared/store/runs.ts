@@ -219,6 +219,15 @@ export function createRunStore(table: Table) {
       });
     },
 
+    /** What an organization runs right now. */
+    async readCapacity(orgId: string): Promise<{ runningScans: number; runningScanners: number }> {
+      const item = await table.get(capacityKey(orgId));
+      return {
+        runningScans: Number(item?.running_scans ?? 0),
+        runningScanners: Number(item?.running_scanners ?? 0),
+      };
+    },
+
     /** Starts a waiting run if the tier's number of scanner processes allows; false where it must wait. */
     async admit(
       orgId: string,

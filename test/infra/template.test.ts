@@ -86,7 +86,10 @@ describe('functions', () => {
     const read = [...list.matchAll(/'(\w+)'/g)].map(([, setting]) => setting);
     expect([...FUNCTIONS[name].settings].sort()).toEqual(read.sort());
     const [, deployed] = all('AWS::Lambda::Function').find(([id]) => functionName(id) === name) ?? [];
-    expect(Object.keys(deployed?.Properties.Environment?.Variables ?? {}).sort()).toEqual(read);
+    const { measures }: FunctionDeclaration = FUNCTIONS[name];
+    expect(Object.keys(deployed?.Properties.Environment?.Variables ?? {}).sort()).toEqual(
+      [...read, ...(measures ? ['POWERTOOLS_SERVICE_NAME'] : [])].sort(),
+    );
   });
 
   it('run on the declared runtime, and answer before the gateway gives up', () => {
@@ -161,7 +164,7 @@ describe('the pipeline', () => {
     );
     expect(queues.map(([id]) => id).sort()).toEqual([...worked.map(([id]) => id), ...dead].sort());
     const watched = JSON.stringify(
-      all('AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties.Dimensions),
+      all('AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties.Metrics),
     );
     for (const id of dead) expect(watched).toContain(`"${id}"`);
     for (const [, { Properties }] of worked) expect(Properties.RedrivePolicy.maxReceiveCount).toBe(5);
@@ -203,15 +206,36 @@ describe('alarms', () => {
     }
   });
 
-  it('are sent where the deployment says', () => {
-    expect(all('AWS::SNS::Topic')).toEqual([]);
+  it('are sent to a topic that CloudWatch may send to, whether anybody has subscribed or not', () => {
+    const [[topic] = []] = all('AWS::SNS::Topic');
+    for (const [, { Properties }] of all('AWS::CloudWatch::Alarm'))
+      expect(Properties.AlarmActions).toEqual([{ Ref: topic }]);
+    const [[, policy] = []] = all('AWS::SNS::TopicPolicy');
+    expect(policy?.Properties.PolicyDocument.Statement).toContainEqual(
+      expect.objectContaining({
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Action: 'sns:Publish',
+        Resource: { Ref: topic },
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      }),
+    );
+    expect(resources.Key?.Properties.KeyPolicy.Statement).toContainEqual({
+      Effect: 'Allow',
+      Principal: { Service: 'cloudwatch.amazonaws.com' },
+      Action: ['kms:Decrypt', 'kms:GenerateDataKey'],
+      Resource: '*',
+    });
+    expect(Object.values(template.toJSON().Outputs)).toContainEqual({ Value: { Ref: topic } });
+  });
+
+  it('are mailed where the deployment says', () => {
+    expect(all('AWS::SNS::Subscription')).toEqual([]);
     const mailed = synthesize({ alarmEmail: 'ops@example.com' });
     mailed.template.hasResourceProperties('AWS::SNS::Subscription', {
       Protocol: 'email',
       Endpoint: 'ops@example.com',
     });
-    for (const alarm of Object.values(mailed.template.findResources('AWS::CloudWatch::Alarm')))
-      expect(alarm.Properties.AlarmActions).toHaveLength(1);
     const { violations } = new AwsSolutionsChecks(mailed.app).validateScope(mailed.stack);
     expect(violations).toEqual([]);
   });
