@@ -9,7 +9,6 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Rule } from 'aws-cdk-lib/aws-events';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
@@ -23,7 +22,7 @@ interface AlarmsProps {
   readonly topic: OperatorTopic;
   readonly deadLetters: readonly IQueue[];
   readonly functions: ServiceFunctions;
-  readonly table: Table;
+  readonly tableName: string;
   readonly indexes: readonly string[];
   readonly apiId: string;
   readonly runs: StateMachine;
@@ -180,7 +179,7 @@ export class Alarms extends Construct {
     this.#add('TableThrottled', {
       article: 'throttled',
       what: 'The table refuses requests because there are too many',
-      metric: this.#tableThrottles(props.table, props.indexes),
+      metric: this.#tableThrottles(props.tableName, props.indexes),
       threshold: 1,
     });
     this.#add('FailedRuns', {
@@ -211,12 +210,12 @@ export class Alarms extends Construct {
    * CloudWatch ignores silence of DynamoDB's metrics whatever an alarm says, and would stay in ALARM: the sweep's
    * own metric, taken times nothing, makes a value of each period.
    */
-  #tableThrottles(table: Table, indexes: readonly string[]): IMetric {
+  #tableThrottles(tableName: string, indexes: readonly string[]): IMetric {
     const period = Duration.minutes(5);
     const places = [{}, ...indexes.map((name) => ({ GlobalSecondaryIndexName: name }))];
     const throttled = places.flatMap((place) =>
       ['ReadThrottleEvents', 'WriteThrottleEvents'].map((name) =>
-        aws('DynamoDB', name, { TableName: table.tableName, ...place }, period),
+        aws('DynamoDB', name, { TableName: tableName, ...place }, period),
       ),
     );
     const named = numbered(throttled);
