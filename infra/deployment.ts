@@ -38,6 +38,11 @@ const Deployment = z.object({
    * is left behind where it fails (docs/decisions.md).
    */
   deletionProtection: z.union([z.boolean(), z.stringbool()]).default(true),
+  /**
+   * Tasks of the scanner runner that run at once, over all organizations, each of two vCPUs; `0`: no bound but the
+   * tiers'. Three is what a new account allows.
+   */
+  maxRunners: z.coerce.number().int().min(0).max(10_000).default(3),
   /** How many batches of each queue are worked on at once. Two is the least that SQS knows. */
   queueConcurrency: z.coerce.number().int().min(2).max(1000).default(2),
   /** Ports at which runners reach repositories, databases of scanners, and us. */

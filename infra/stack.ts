@@ -87,6 +87,7 @@ export class AspmStack extends Stack {
       ASPM_ORG_CREATION_CAP: String(deployment.orgCreationCap),
       ASPM_RATE_LIMIT_FACTOR: String(deployment.rateLimitFactor),
       ASPM_OIDC_ISSUERS: JSON.stringify(deployment.oidcIssuers),
+      ASPM_MAX_RUNNERS: String(deployment.maxRunners),
       ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
       ASPM_ALLOW_PRIVATE_ADDRESSES: deployment.allowPrivateAddresses,
       ASPM_EPSS_URL: EPSS_URL,

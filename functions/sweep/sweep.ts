@@ -16,9 +16,10 @@ import type { PendingDeletion } from '#store/pending-deletions.ts';
 import type { ReevaluationStore } from '#store/reevaluations.ts';
 import type { RunRecord, RunStore } from '#store/runs.ts';
 import type { ScanRecord } from '#store/scans.ts';
+import { type PlaceDependencies, sweepPlaces } from './places.ts';
 import { createRooms, type Rooms, waitsSince } from './waiting.ts';
 
-export interface SweepDependencies extends FinishRunDependencies {
+export interface SweepDependencies extends FinishRunDependencies, PlaceDependencies {
   readonly executions: Executions;
   readonly listPendingDeletions: () => Promise<PendingDeletion[]>;
   readonly deletions: Queue<DeletionRequested>;
@@ -69,6 +70,12 @@ export async function sweep(dependencies: SweepDependencies): Promise<void> {
       logError('sweep of a scan failed', error, { org_id: orgId, scan_id: scanId });
       measure({ WorkFailed: 1 });
     }
+  }
+  try {
+    await sweepPlaces(dependencies);
+  } catch (error) {
+    logError('sweep of the runners failed', error);
+    measure({ WorkFailed: 1 });
   }
   const age = (since: number | null) => (since === null ? 0 : Math.max(0, clock.now() - since) / 1000);
   measure({
@@ -169,6 +176,16 @@ async function repeatImport(
   await importRequests.send({ org_id: orgId, scan_id: run.scan_id, asset_id: run.asset_id, run_id: run.id });
 }
 
+/** Nobody waits longer than this for a place. */
+const LONGEST_WAIT = 24 * 60 * 60_000;
+
+/** A scan's time begins with the first of its runs: until then it may wait for others. */
+function isOverdue(scan: ScanRecord, runs: readonly RunRecord[], now: number): boolean {
+  if (scan.deadline_at === null || now <= Date.parse(scan.deadline_at)) return false;
+  const hasBegun = runs.some(({ status }) => status !== 'waiting');
+  return hasBegun || now > Date.parse(scan.started_at ?? scan.created_at) + LONGEST_WAIT;
+}
+
 /** A run that is said to run while its execution does not, or that is past its deadline, has been lost. */
 async function endLostRuns(
   orgId: string,
@@ -177,7 +194,7 @@ async function endLostRuns(
   dependencies: SweepDependencies,
 ): Promise<void> {
   const { executions, clock } = dependencies;
-  const overdue = scan.deadline_at !== null && clock.now() > Date.parse(scan.deadline_at);
+  const overdue = isOverdue(scan, runs, clock.now());
   for (const run of runs) {
     if (run.status !== 'running' && !(overdue && run.status === 'waiting')) continue;
     if (scan.trigger === 'import' && !overdue) {

@@ -180,7 +180,7 @@ export const FUNCTIONS = {
   'run-dispatcher': {
     memory: 512,
     timeoutSeconds: 60,
-    settings: ['TABLE_NAME', 'RUN_STATE_MACHINE_ARN'],
+    settings: ['TABLE_NAME', 'RUN_STATE_MACHINE_ARN', 'ASPM_MAX_RUNNERS'],
     may: { ...NOTHING, table: WRITE, executions: ['start'] },
     measures: true,
   },
