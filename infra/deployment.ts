@@ -35,6 +35,26 @@ const Deployment = z.object({
     .string()
     .regex(/^[\w.-]{3,255}$/)
     .optional(),
+  /**
+   * Nobody may delete the table, CloudFormation included. `false` for the very first deployment, so that nothing
+   * is left behind where it fails (docs/decisions.md).
+   */
+  deletionProtection: z.union([z.boolean(), z.stringbool()]).default(true),
+  /**
+   * Tasks of the scanner runner that run at once, over all organizations, each of two vCPUs; `0`: no bound but the
+   * tiers'. Three is what a new account allows.
+   */
+  maxRunners: z.coerce.number().int().min(0).max(10_000).default(3),
+  /** How many batches of each queue are worked on at once. Two is the least that SQS knows. */
+  queueConcurrency: z.coerce.number().int().min(2).max(1000).default(2),
+  /** Ports at which runners reach repositories, databases of scanners, and us. */
+  runnerPorts: z
+    .string()
+    .default('443,22')
+    .transform((ports) => ports.split(',').map(Number))
+    .pipe(z.array(z.int().min(1).max(65_535)).min(1)),
+  /** Dollars a month: from 80 % of it, and where more is foreseen, the alarms' topic is told. */
+  monthlyBudget: z.coerce.number().positive().optional(),
   /** X-Ray traces of the functions and the state machine. */
   tracing: z.union([z.boolean(), z.stringbool()]).default(false),
 });

@@ -12,8 +12,11 @@ import {
   TRIVY_DATABASE_URL,
 } from '#shared/config.ts';
 import { Alarms } from './alarms/alarms.ts';
+import { MonthlyBudget } from './alarms/budget.ts';
+import { OperatorTopic } from './alarms/topic.ts';
 import { Api } from './api/api.ts';
 import type { Deployment } from './deployment.ts';
+import type { FunctionName } from './functions/catalogue.ts';
 import { ServiceFunctions } from './functions/functions.ts';
 import { keepLogicalId } from './logical-id.ts';
 import { WorkQueue } from './pipeline/queues.ts';
@@ -36,10 +39,14 @@ export class AspmStack extends Stack {
     const key = new Key(this, 'Key', {
       description: 'Table, secrets and reports of ASPM',
       enableKeyRotation: true,
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     });
     keepLogicalId(key, 'Key');
-    const table = new AspmTable(this, 'Store', { key, restored: deployment.restoredTable });
+    const table = new AspmTable(this, 'Store', {
+      key,
+      isProtected: deployment.deletionProtection,
+      restored: deployment.restoredTable,
+    });
     const secrets = new ServiceSecrets(this, 'Secrets', { key });
     const reports = new ReportBucket(this, 'Reports', { key });
     const scanRequests = new WorkQueue(this, 'ScanRequests', { consumer: 'scan-planner' });
@@ -55,7 +62,10 @@ export class AspmStack extends Stack {
     const publicUrl = deployment.publicUrl ?? api.url;
     const functions = new ServiceFunctions(this, 'Functions', deployment);
     const runs = new RunStateMachine(this, 'Runs', {
-      runner: new RunnerTask(this, 'Runner', { buildImage: deployment.bundle }),
+      runner: new RunnerTask(this, 'Runner', {
+        buildImage: deployment.bundle,
+        ports: deployment.runnerPorts,
+      }),
       ingestReport: functions.get('ingest-report'),
       finishRun: functions.get('finish-run'),
       publicUrl,
@@ -83,6 +93,7 @@ export class AspmStack extends Stack {
       ASPM_ORG_CREATION_CAP: String(deployment.orgCreationCap),
       ASPM_RATE_LIMIT_FACTOR: String(deployment.rateLimitFactor),
       ASPM_OIDC_ISSUERS: JSON.stringify(deployment.oidcIssuers),
+      ASPM_MAX_RUNNERS: String(deployment.maxRunners),
       ASPM_ALLOW_LOCAL_REPOSITORIES: '0',
       ASPM_ALLOW_PRIVATE_ADDRESSES: deployment.allowPrivateAddresses,
       ASPM_EPSS_URL: EPSS_URL,
@@ -114,62 +125,60 @@ export class AspmStack extends Stack {
     );
     api.addRoutes(functions);
 
-    const batch = { batchSize: 10, reportBatchItemFailures: true };
-    functions.get('scan-planner').addEventSource(new SqsEventSource(scanRequests.queue, batch));
-    functions.get('run-dispatcher').addEventSource(new SqsEventSource(runDispatch.queue, batch));
-    functions.get('deleter').addEventSource(new SqsEventSource(deletions.queue, batch));
-    functions
-      .get('take-upload')
-      .addEventSource(new SqsEventSource(uploads.queue, { batchSize: 1, reportBatchItemFailures: true }));
-    functions
-      .get('export-findings')
-      .addEventSource(new SqsEventSource(exports.queue, { batchSize: 1, reportBatchItemFailures: true }));
-    functions
-      .get('reevaluate-findings')
-      .addEventSource(
-        new SqsEventSource(reevaluations.queue, { batchSize: 1, reportBatchItemFailures: true }),
+    // Consumers leave the rest of the account's concurrency to the API: a new account has 10 in all.
+    const consume = (name: FunctionName, { queue }: WorkQueue, batchSize: number) =>
+      functions.get(name).addEventSource(
+        new SqsEventSource(queue, {
+          batchSize,
+          reportBatchItemFailures: true,
+          maxConcurrency: deployment.queueConcurrency,
+        }),
       );
+    consume('scan-planner', scanRequests, 10);
+    consume('run-dispatcher', runDispatch, 10);
+    consume('deleter', deletions, 10);
+    consume('take-upload', uploads, 1);
+    consume('export-findings', exports, 1);
+    consume('reevaluate-findings', reevaluations, 1);
     // An import of 25,000 findings takes its time: one a batch, so that none waits behind another's.
-    functions
-      .get('ingest-import')
-      .addEventSource(new SqsEventSource(imports.queue, { batchSize: 1, reportBatchItemFailures: true }));
-    new Rule(this, 'EveryMinute', {
-      description: 'Finds what something forgot, and goes on with it',
-      schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
-    });
+    consume('ingest-import', imports, 1);
+    const schedules = [
+      new Rule(this, 'EveryMinute', {
+        description: 'Finds what something forgot, and goes on with it',
+        schedule: Schedule.rate(Duration.minutes(1)),
+        targets: [new InvokeFunction(functions.get('sweep'), { retryAttempts: 0 })],
+      }),
+      new Rule(this, 'VulnerabilityFeeds', {
+        description: 'Reads EPSS and KEV',
+        schedule: Schedule.rate(Duration.days(1)),
+        targets: [new InvokeFunction(functions.get('vulnerability-feeds'), { retryAttempts: 2 })],
+      }),
+      new Rule(this, 'ScannerDatabases', {
+        description: 'Keeps the vulnerability databases of Grype and Trivy for the runners',
+        schedule: Schedule.rate(Duration.days(1)),
+        targets: [new InvokeFunction(functions.get('scanner-databases'), { retryAttempts: 2 })],
+      }),
+      new Rule(this, 'SuppressionClock', {
+        description: 'Reopens findings whose suppression has ended',
+        schedule: Schedule.rate(Duration.minutes(1)),
+        targets: [new InvokeFunction(functions.get('suppression-clock'), { retryAttempts: 0 })],
+      }),
+    ];
 
-    new Rule(this, 'VulnerabilityFeeds', {
-      description: 'Reads EPSS and KEV',
-      schedule: Schedule.rate(Duration.days(1)),
-      targets: [new InvokeFunction(functions.get('vulnerability-feeds'), { retryAttempts: 2 })],
-    });
-    new Rule(this, 'ScannerDatabases', {
-      description: 'Keeps the vulnerability databases of Grype and Trivy for the runners',
-      schedule: Schedule.rate(Duration.days(1)),
-      targets: [new InvokeFunction(functions.get('scanner-databases'), { retryAttempts: 2 })],
-    });
-    new Rule(this, 'SuppressionClock', {
-      description: 'Reopens findings whose suppression has ended',
-      schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new InvokeFunction(functions.get('suppression-clock'), { retryAttempts: 0 })],
-    });
-
+    const topic = new OperatorTopic(this, 'Operators', { key, email: deployment.alarmEmail });
+    if (deployment.monthlyBudget !== undefined)
+      new MonthlyBudget(this, 'Budget', { topic, dollars: deployment.monthlyBudget });
     new Alarms(this, 'Alarms', {
-      key,
-      email: deployment.alarmEmail,
-      deadLetters: {
-        'scan-requests': scanRequests.deadLetters,
-        'run-dispatch': runDispatch.deadLetters,
-        deletions: deletions.deadLetters,
-        imports: imports.deadLetters,
-        uploads: uploads.deadLetters,
-        exports: exports.deadLetters,
-        reevaluations: reevaluations.deadLetters,
-      },
+      topic,
+      deadLetters: [scanRequests, runDispatch, deletions, imports, uploads, exports, reevaluations].map(
+        ({ deadLetters }) => deadLetters,
+      ),
       functions,
+      tableName: table.name,
+      indexes: table.indexes,
       apiId: api.id,
       runs: runs.stateMachine,
+      schedules,
     });
     new CfnOutput(this, 'PublicUrl', { value: publicUrl });
     new CfnOutput(this, TABLE_OUTPUT, { value: table.name });

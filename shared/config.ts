@@ -116,6 +116,8 @@ const settings = {
   ASPM_RATE_LIMIT_FACTOR: z.coerce.number().positive().default(1),
   /** JSON array of `{issuer, audience, organizations?, email_domains?}`: identity providers whose tokens are accepted beside our own. */
   ASPM_OIDC_ISSUERS: OidcIssuersAsText.prefault('[]'),
+  /** Runners that run at once, over all organizations; 0: as many as their tiers allow. */
+  ASPM_MAX_RUNNERS: z.coerce.number().int().min(0).max(10_000).default(0),
   /** `file:` URLs and plain paths as clone URLs: the embedded cloud alone sets it. */
   ASPM_ALLOW_LOCAL_REPOSITORIES: flag,
   /** Private networks that clones and callbacks may reach: for tests and closed networks. */

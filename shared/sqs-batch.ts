@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type * as z from 'zod';
 import { Travelling } from '#events/travelling.ts';
 import { logError } from './log.ts';
+import { measure } from './metrics.ts';
 import { withRequestId } from './request-scope.ts';
 
 /**
@@ -23,6 +24,8 @@ export async function handleBatch<Schema extends z.ZodType>(
       await withRequestId(id, async () => handle(schema.parse(body)));
     } catch (error) {
       withRequestId(id, () => logError('message failed', error, { message_id: record.messageId }));
+      // For Lambda the call went well: its own metric of errors never sees this one.
+      measure({ WorkFailed: 1 });
       batchItemFailures.push({ itemIdentifier: record.messageId });
     }
   }

@@ -2,6 +2,7 @@ import type { Clock } from '#domain/clock.ts';
 import type { AuthorizerContext, RateWindow } from '#http/caller.ts';
 import { addressWindow, endpointLimit, organizationWindow } from '#http/rate-windows.ts';
 import { logError } from '#shared/log.ts';
+import { measure } from '#shared/metrics.ts';
 import type { OidcVerifier } from '#shared/security/oidc.ts';
 import type { Tokens } from '#shared/security/tokens.ts';
 import type { CredentialStore } from '#store/credentials.ts';
@@ -59,6 +60,7 @@ export async function authorize(
   } catch (error) {
     // A gateway's own 500 could carry neither our envelope nor our headers.
     logError('authorizer failed', error, { path: request.path });
+    measure({ AuthorizerFailed: 1 });
     // Whose pool it would be is not known: it is the address's, so that this answer too has its headers.
     const { rate } = await count(request, null, dependencies);
     return { refusal: 'service_unavailable', ...(rate && { rate: JSON.stringify(rate) }) };
@@ -141,6 +143,8 @@ async function count(
     return { rate: organizationWindow(counts, endpoint, rateFactor, now), gone: counts.tier === null };
   } catch (error) {
     logError('rate counting failed', error, { org_id: orgId });
+    // Nobody feels it, and nobody is limited any more.
+    measure({ AuthorizerFailed: 1 });
     return { rate: null, gone: false };
   }
 }

@@ -1,7 +1,9 @@
 import { timestamp } from '#domain/clock.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { FinishRunStep } from '#events/pipeline.ts';
+import { measure } from '#shared/metrics.ts';
 import { type FinishDependencies, finishScan } from '#shared/scans/finish-scan.ts';
+import { isServiceFault } from '#shared/scans/service-fault.ts';
 import type { RunRecord, RunStore, ScannerState } from '#store/runs.ts';
 import type { ScanFailure, ScanRecord } from '#store/scans.ts';
 
@@ -27,7 +29,7 @@ export async function finishRun(step: FinishRunStep, dependencies: FinishRunDepe
     const all = run.scanners.map((scanner) => ({ scanner, state: states[scanner] }));
     const failed = all.filter(({ state }) => state?.status !== 'completed');
     const status = scan.status === 'cancelled' ? 'cancelled' : failed.length > 0 ? 'failed' : 'completed';
-    await runs.finish(
+    const ended = await runs.finish(
       ref,
       run,
       { status, states, at },
@@ -43,6 +45,10 @@ export async function finishRun(step: FinishRunStep, dependencies: FinishRunDepe
         failures: scan.status === 'cancelled' ? [] : failuresOf(run, failed),
       }),
     );
+    if (ended && status !== 'cancelled') {
+      const codes = failed.map(({ state }) => state?.error?.code ?? 'internal_error');
+      measure({ RunsEnded: 1, RunsFailed: isServiceFault(run, codes) ? 1 : 0 });
+    }
   }
   await finishScan(ref.orgId, ref.scanId, dependencies);
 }

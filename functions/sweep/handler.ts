@@ -8,8 +8,10 @@ import { createExecutions } from '#shared/executions.ts';
 import { createQueue } from '#shared/queue.ts';
 import { createExportStore } from '#store/exports.ts';
 import { createManifestStore } from '#store/manifests.ts';
+import { createOrganizationStore } from '#store/organizations.ts';
 import { listPendingDeletions } from '#store/pending-deletions.ts';
 import { createReevaluationStore } from '#store/reevaluations.ts';
+import { createRunnerPlaceStore } from '#store/runner-places.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable } from '#store/table.ts';
@@ -29,6 +31,8 @@ const table = createTable(config.TABLE_NAME);
 const dependencies = {
   scans: createScanStore(table),
   runs: createRunStore(table),
+  places: createRunnerPlaceStore(table),
+  organizations: createOrganizationStore(table),
   executions: createExecutions(config.RUN_STATE_MACHINE_ARN),
   scanRequests: createQueue<{ org_id: string; scan_id: string }>(config.SCAN_QUEUE_URL),
   dispatchRequests: createQueue<{ org_id: string }>(config.DISPATCH_QUEUE_URL),

@@ -1,6 +1,7 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
+  type CfnStage,
   HttpApi,
   HttpMethod,
   HttpRoute,
@@ -48,6 +49,17 @@ function listRoutes(): ApiRoute[] {
   return [...routes, ...PAGE_ROUTES];
 }
 
+/** Requests a second, of all callers together, to a route that needs no credentials. A password costs 50 ms of a core. */
+const PUBLIC_WRITES = 20;
+const PUBLIC_READS = 50;
+
+function isPublic(method: Method, path: string): boolean {
+  const operation = operations.find((one) => one.method === method && one.path === path);
+  // Runners have claims of their own, and say every two seconds that they are alive.
+  if (operation?.group === 'runner-gate') return false;
+  return operation === undefined || operation.permission === 'public';
+}
+
 function functionOf(group: string): FunctionName {
   if (!(group in FUNCTIONS)) throw new Error(`No function serves the operations of the group ${group}`);
   return group as FunctionName;
@@ -56,6 +68,7 @@ function functionOf(group: string): FunctionName {
 /** The HTTP API. Made before the functions, which know its address; its routes come after them. */
 export class Api extends Construct {
   readonly #api: HttpApi;
+  readonly #stage: HttpStage;
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
@@ -64,7 +77,7 @@ export class Api extends Construct {
       retention: RetentionDays.THREE_MONTHS,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    new HttpStage(this, 'Stage', {
+    this.#stage = new HttpStage(this, 'Stage', {
       httpApi: this.#api,
       stageName: STAGE,
       autoDeploy: true,
@@ -93,12 +106,13 @@ export class Api extends Construct {
       return held;
     };
     for (const { method, path, target } of listRoutes()) {
-      this.#api.addRoutes({
+      const routes = this.#api.addRoutes({
         path,
         methods: [HttpMethod[method]],
         integration: integrationOf(target),
         authorizer,
       });
+      if (isPublic(method, path)) this.#throttle(`${method} ${path}`, routes);
     }
     new HttpRoute(this, 'Default', {
       httpApi: this.#api,
@@ -115,6 +129,19 @@ export class Api extends Construct {
         resourceName: `${STAGE}/$default`,
       }),
     });
+  }
+
+  /** A flood of strangers ends at the gateway: it costs neither the authorizer nor the function behind it. */
+  #throttle(key: string, routes: readonly HttpRoute[]): void {
+    const stage = this.#stage.node.defaultChild as CfnStage;
+    const settings: Record<string, object> = { ...stage.routeSettings };
+    const rate = key.startsWith('GET') ? PUBLIC_READS : PUBLIC_WRITES;
+    stage.routeSettings = {
+      ...settings,
+      [key]: { ThrottlingRateLimit: rate, ThrottlingBurstLimit: 2 * rate },
+    };
+    // A stage that names a route which is not there yet is refused.
+    for (const route of routes) this.#stage.node.addDependency(route);
   }
 
   /**

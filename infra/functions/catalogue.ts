@@ -40,6 +40,8 @@ export interface FunctionDeclaration {
   readonly may: Grants;
   /** What of the policy engine its bundle brings along, in `POLICY_ASSETS_DIR`. */
   readonly policyAssets?: readonly (keyof typeof POLICY_ASSETS)[];
+  /** It measures (`shared/metrics.ts`), and has to know in whose name. */
+  readonly measures?: true;
   /** Its bundle brings along the thread that reports are read in. */
   readonly readsReports?: true;
 }
@@ -69,6 +71,7 @@ export const FUNCTIONS = {
     settings: ['TABLE_NAME', 'TOKEN_SECRET_ARN', 'ASPM_RATE_LIMIT_FACTOR', 'ASPM_OIDC_ISSUERS'],
     // It puts audit entries of keys that were refused, and binds identities to users.
     may: { ...NOTHING, table: [...READ, 'UpdateItem', 'PutItem'], secrets: ['token'] },
+    measures: true,
   },
   auth: {
     // A whole core: a password hash costs 50 ms of it.
@@ -182,12 +185,14 @@ export const FUNCTIONS = {
     timeoutSeconds: 120,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
+    measures: true,
   },
   'run-dispatcher': {
     memory: 512,
     timeoutSeconds: 60,
-    settings: ['TABLE_NAME', 'RUN_STATE_MACHINE_ARN'],
+    settings: ['TABLE_NAME', 'RUN_STATE_MACHINE_ARN', 'ASPM_MAX_RUNNERS'],
     may: { ...NOTHING, table: WRITE, executions: ['start'] },
+    measures: true,
   },
   'ingest-report': {
     // 25,000 results are parsed and diffed in memory.
@@ -211,6 +216,7 @@ export const FUNCTIONS = {
       reports: 'convert',
     },
     readsReports: true,
+    measures: true,
   },
   'ingest-import': {
     memory: 3008,
@@ -233,12 +239,14 @@ export const FUNCTIONS = {
     },
     policyAssets: ['bulk', 'reactor'],
     readsReports: true,
+    measures: true,
   },
   'export-findings': {
     memory: 1769,
     timeoutSeconds: 900,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'REPORT_BUCKET_URL'],
     may: { ...NOTHING, table: [...READ, 'UpdateItem', 'DeleteItem'], reports: 'upload' },
+    measures: true,
   },
   'reevaluate-findings': {
     // A whole core, and room for OPA where a policy needs it.
@@ -248,12 +256,14 @@ export const FUNCTIONS = {
     // Its own queue too: what takes longer than a turn goes to the end of it.
     may: { ...NOTHING, table: WRITE, send: ['reevaluations'] },
     policyAssets: ['bulk', 'reactor'],
+    measures: true,
   },
   'finish-run': {
     memory: 512,
     timeoutSeconds: 60,
     settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
     may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
+    measures: true,
   },
   deleter: {
     memory: 512,
@@ -265,6 +275,7 @@ export const FUNCTIONS = {
       send: ['deletions'],
       reports: 'purge',
     },
+    measures: true,
   },
   'suppression-clock': {
     memory: 512,
@@ -283,6 +294,7 @@ export const FUNCTIONS = {
       table: [...READ, 'BatchWriteItem', 'UpdateItem', 'DeleteItem'],
       send: ['reevaluations'],
     },
+    measures: true,
   },
   'scanner-databases': {
     memory: 512,
@@ -310,6 +322,7 @@ export const FUNCTIONS = {
       send: ['scan-requests', 'run-dispatch', 'deletions', 'imports', 'exports', 'reevaluations'],
       executions: ['stop', 'describe'],
     },
+    measures: true,
   },
 } as const satisfies Record<string, FunctionDeclaration>;
 

@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -52,6 +52,9 @@ export class ServiceFunctions extends Construct {
       if (secretsRead !== undefined && declared.may.secrets.length > 0)
         this.get(name).addEnvironment('SECRETS_READ', secretsRead);
       for (const setting of declared.settings) this.get(name).addEnvironment(setting, settings[setting]);
+      // Read by Powertools itself: the value of the metrics' one dimension.
+      if (declared.measures)
+        this.get(name).addEnvironment('POWERTOOLS_SERVICE_NAME', Stack.of(this).stackName);
       allow(this.get(name), declared.may, targets);
     }
   }

@@ -23,6 +23,11 @@ const LOCAL_SETTINGS: Readonly<Record<string, string>> = {
   ASPM_TRIVY_DATABASE_URL: '',
   // The sources: nothing is bundled here.
   POLICY_ASSETS_DIR: '',
+  // Tiers bound it here; whoever runs it sets another number.
+  ASPM_MAX_RUNNERS: '0',
+  // Measured values are lines of the log here as well: Powertools' own console would write to the terminal.
+  POWERTOOLS_DEV: 'true',
+  POWERTOOLS_METRICS_DISABLED: 'false',
 };
 
 /** Settings that whoever starts the service may choose in their own environment. */

@@ -4,6 +4,8 @@ import {
   FlowLogTrafficType,
   IpAddresses,
   type IVpc,
+  Peer,
+  Port,
   SecurityGroup,
   SubnetType,
   Vpc,
@@ -36,6 +38,8 @@ const IS_ALIVE = `test -n "$(find ${SCRATCH}/alive -mmin -1)"`;
 interface RunnerTaskProps {
   /** Build the image from the project; false: name one that nobody pulls (the embedded cloud). */
   readonly buildImage: boolean;
+  /** Where runners may connect to; the resolver of the VPC is reached whatever is said here. */
+  readonly ports: readonly number[];
 }
 
 /**
@@ -56,9 +60,11 @@ export class RunnerTask extends Construct {
     this.subnetIds = vpc.publicSubnets.map((subnet) => subnet.subnetId);
     this.#securityGroup = new SecurityGroup(this, 'SecurityGroup', {
       vpc,
-      description: 'Scanner runners: nothing in, everything out (repositories are anywhere)',
-      allowAllOutbound: true,
+      description: 'Scanner runners: nothing in, a few ports out (repositories are anywhere)',
+      allowAllOutbound: false,
     });
+    for (const port of props.ports)
+      this.#securityGroup.addEgressRule(Peer.anyIpv4(), Port.tcp(port), 'Repositories, databases, and us');
     this.#cluster = new Cluster(this, 'Cluster', { vpc, containerInsightsV2: ContainerInsights.ENABLED });
     keepLogicalId(this.#cluster, 'RunnerCluster');
     this.#definition = this.#task(props.buildImage);

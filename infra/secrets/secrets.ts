@@ -47,7 +47,7 @@ export class ServiceSecrets extends Construct {
     const secret = new Secret(this, name, {
       description,
       encryptionKey,
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
     });
     keepLogicalId(secret, name);

@@ -20,6 +20,8 @@ export interface AspmTableProps {
   readonly key: IKey;
   /** Another table to work on, restored from a backup; the stack's own is kept as it is. */
   readonly restored: string | undefined;
+  /** Nobody may delete it, CloudFormation included. */
+  readonly isProtected: boolean;
 }
 
 export class AspmTable extends Construct {
@@ -27,7 +29,7 @@ export class AspmTable extends Construct {
   readonly name: string;
   readonly #arn: string;
 
-  constructor(scope: Construct, id: string, { key, restored }: AspmTableProps) {
+  constructor(scope: Construct, id: string, { key, restored, isProtected }: AspmTableProps) {
     super(scope, id);
     const own = new Table(this, 'Table', {
       partitionKey: text('pk'),
@@ -35,8 +37,10 @@ export class AspmTable extends Construct {
       billingMode: BillingMode.PAY_PER_REQUEST,
       timeToLiveAttribute: 'expires_at',
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: true,
-      removalPolicy: RemovalPolicy.RETAIN,
+      deletionProtection: isProtected,
+      // Where a first deployment fails, CloudFormation takes back what it made: a table that is protected refuses,
+      // and the stack could neither be repaired nor removed.
+      removalPolicy: isProtected ? RemovalPolicy.RETAIN : RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       encryptionKey: key,
     });
     for (const { indexName, projectionType } of INDEXES) {
@@ -53,6 +57,11 @@ export class AspmTable extends Construct {
       restored === undefined
         ? own.tableArn
         : Stack.of(this).formatArn({ service: 'dynamodb', resource: 'table', resourceName: restored });
+  }
+
+  /** Names of its indexes. */
+  get indexes(): string[] {
+    return INDEXES.map(({ indexName }) => indexName);
   }
 
   /** What a policy must name to cover the table with its indexes, without a wildcard. */

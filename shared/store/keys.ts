@@ -176,6 +176,13 @@ export const waitingRunKey = (orgId: string, runId: string): Key => ({
   sk: runId,
 });
 export const waitingRunsPartition = (orgId: string): string => `${org(orgId)}#WAITING`;
+/** Places of runners, and the organizations that wait for one, over all organizations. */
+export const RUNNERS = 'RUNNERS';
+export const runnerPlaceKey = (place: number): Key => ({
+  pk: RUNNERS,
+  sk: `PLACE#${String(place).padStart(5, '0')}`,
+});
+export const runnerTurnKey = (orgId: string): Key => ({ pk: RUNNERS, sk: `TURN#${orgId}` });
 /** The sweep's list of scans that have not ended, over all organizations. */
 export const activeScanKey = (orgId: string, scanId: string): Key => ({
   pk: ACTIVE_SCANS,

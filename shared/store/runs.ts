@@ -12,6 +12,7 @@ import {
   waitingRunKey,
   waitingRunsPartition,
 } from './keys.ts';
+import { leavePlaceWrites, takePlaceWrite } from './runner-places.ts';
 import { applied, chunksOf, type Item, NotApplied, type Table, type Write } from './table.ts';
 
 /** What one origin reported: chunks of its manifest. */
@@ -60,6 +61,8 @@ const RunRecord = z.object({
   scanners: z.array(z.enum(SCANNERS)),
   /** Scanner processes that it holds while it runs; absent: one for each scanner. */
   slots: z.number().optional(),
+  /** Where the deployment bounds its runners: the place that it holds while it runs. */
+  place: z.number().nullish(),
   /** Of an import by upload: the scanner that its caller named. */
   named_scanner: z.enum(SCANNERS).nullish(),
   /** How often somebody began to read it. */
@@ -94,6 +97,17 @@ const IDLE: ScannerState = {
   error: null,
   result: null,
 };
+
+export type Admission = 'admitted' | 'waits' | 'taken' | 'gone';
+
+class NotAdmitted extends Error {
+  override readonly name = 'NotAdmitted';
+  readonly reason: Exclude<Admission, 'admitted'>;
+  constructor(reason: Exclude<Admission, 'admitted'>) {
+    super(reason);
+    this.reason = reason;
+  }
+}
 
 /** A run's three items: record, reference, waiting entry. */
 const RUNS_PER_TRANSACTION = 45;
@@ -222,23 +236,38 @@ export function createRunStore(table: Table) {
       });
     },
 
-    /** Starts a waiting run if the tier's number of scanner processes allows; false where it must wait. */
+    /** What an organization runs right now. */
+    async readCapacity(orgId: string): Promise<{ runningScans: number; runningScanners: number }> {
+      const item = await table.get(capacityKey(orgId));
+      return {
+        runningScans: Number(item?.running_scans ?? 0),
+        runningScanners: Number(item?.running_scanners ?? 0),
+      };
+    },
+
+    /**
+     * Starts a waiting run if the tier's number of scanner processes allows, and its place is free.
+     * @param bound where the deployment bounds its runners: the place to take, and until when the run then has time
+     * @returns why not: it `waits` for its organization's others, the place is `taken`, or it no longer waits
+     */
     async admit(
       orgId: string,
       run: RunRecord,
       limits: TierLimits,
       claimHash: string,
       at: number,
-    ): Promise<boolean> {
+      bound: { place: number; deadlineAt: string } | null = null,
+    ): Promise<Admission> {
       const slots = run.scanners.length;
       // A tier with fewer processes than one run needs still runs it, alone.
       const room = Math.max(0, limits.concurrentScanners - slots);
-      return applied(
-        table.transact([
+      const held = { orgId, scanId: run.scan_id, assetId: run.asset_id, runId: run.id, admission: claimHash };
+      try {
+        await table.transact([
           {
             Update: {
               Key: runKey(orgId, run.scan_id, run.asset_id),
-              UpdateExpression: 'SET #status = :running, started_at = :now, claim_hash = :claim',
+              UpdateExpression: `SET #status = :running, started_at = :now, claim_hash = :claim${bound ? ', place = :place, deadline_at = :deadline' : ''}`,
               ConditionExpression: '#status = :waiting',
               ExpressionAttributeNames: { '#status': 'status' },
               ExpressionAttributeValues: {
@@ -246,9 +275,10 @@ export function createRunStore(table: Table) {
                 ':waiting': 'waiting',
                 ':now': timestamp(at),
                 ':claim': claimHash,
+                ...(bound && { ':place': bound.place, ':deadline': bound.deadlineAt }),
               },
             },
-            otherwise: () => new NotApplied(),
+            otherwise: () => new NotAdmitted('gone'),
           },
           {
             Update: {
@@ -257,20 +287,26 @@ export function createRunStore(table: Table) {
               ConditionExpression: 'attribute_not_exists(running_scanners) OR running_scanners <= :room',
               ExpressionAttributeValues: { ':slots': slots, ':room': room },
             },
-            otherwise: () => new NotApplied(),
+            otherwise: () => new NotAdmitted('waits'),
           },
           { Delete: { Key: waitingRunKey(orgId, waitingId(run)) } },
-        ]),
-      );
+          ...(bound ? [takePlaceWrite({ ...held, place: bound.place }, () => new NotAdmitted('taken'))] : []),
+        ]);
+        return 'admitted';
+      } catch (error) {
+        if (error instanceof NotAdmitted) return error.reason;
+        throw error;
+      }
     },
 
     /** Takes back what `admit` did, where the execution could not be started. */
-    async returnToQueue(orgId: string, run: RunRecord): Promise<void> {
+    async returnToQueue(orgId: string, run: RunRecord, place: number | null = null): Promise<void> {
       await table.transact([
+        ...leavePlaceWrites(place),
         {
           Update: {
             Key: runKey(orgId, run.scan_id, run.asset_id),
-            UpdateExpression: 'SET #status = :waiting, started_at = :none, claim_hash = :none',
+            UpdateExpression: 'SET #status = :waiting, started_at = :none, claim_hash = :none REMOVE place',
             ConditionExpression: '#status = :running',
             ExpressionAttributeNames: { '#status': 'status' },
             ExpressionAttributeValues: { ':waiting': 'waiting', ':running': 'running', ':none': null },
@@ -376,7 +412,7 @@ export function createRunStore(table: Table) {
               Key: runKey(ref.orgId, ref.scanId, ref.assetId),
               UpdateExpression:
                 'SET #status = :final, finished_at = :now, states = :states, claim_hash = :none',
-              ConditionExpression: 'id = :run AND #status = :held',
+              ConditionExpression: `id = :run AND #status = :held${holdsPlace(run) ? ' AND place = :place' : ''}`,
               ExpressionAttributeNames: { '#status': 'status' },
               ExpressionAttributeValues: {
                 ':final': end.status,
@@ -385,10 +421,12 @@ export function createRunStore(table: Table) {
                 ':none': null,
                 ':run': ref.runId,
                 ':held': run.status,
+                ...(holdsPlace(run) && { ':place': run.place }),
               },
             },
             otherwise: () => new NotApplied(),
           },
+          ...(holdsPlace(run) ? leavePlaceWrites(run.place) : []),
           // Only a run that was admitted holds processes.
           ...(run.status === 'running' && run.slots !== 0
             ? [slotsWrite(ref.orgId, -run.scanners.length)]
@@ -399,6 +437,10 @@ export function createRunStore(table: Table) {
       );
     },
   };
+}
+
+function holdsPlace(run: RunRecord): boolean {
+  return run.status === 'running' && typeof run.place === 'number';
 }
 
 function waitingId(run: { scan_id: string; id: string }): string {

@@ -57,6 +57,8 @@ const ScanRecord = z.object({
   created_at: z.string(),
   started_at: z.string().nullable(),
   finished_at: z.string().nullable(),
+  /** Where runners are bounded: when the first of its runs began, from which its time counts. */
+  first_run_at: z.string().optional(),
   /** The tier's longest duration, from the start; set when the scan starts. */
   deadline_at: z.string().nullable(),
   max_minutes: z.number(),
@@ -233,6 +235,16 @@ export function createScanStore(table: Table) {
           { Delete: { Key: queuedScanKey(orgId, scan.id) } },
         ]),
       );
+    },
+
+    /** The first of its runs has begun after it waited for a place: only now its time begins. */
+    async firstRunBegan(orgId: string, scanId: string, deadlineAt: string, at: number): Promise<void> {
+      await table.update({
+        Key: scanKey(orgId, scanId),
+        UpdateExpression: 'SET first_run_at = :now, deadline_at = :deadline',
+        ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(first_run_at)',
+        ExpressionAttributeValues: { ':now': timestamp(at), ':deadline': deadlineAt },
+      });
     },
 
     /** Fixes how many runs the scan has; the first to plan it decides. */

@@ -2,8 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { INVOCATIONS, type Invocation } from '#infra/local/functions.ts';
 import type { Usage } from '#infra/cost/usage.ts';
+import { INVOCATIONS, type Invocation } from '#infra/local/functions.ts';
 
 export type Meter = Awaited<ReturnType<typeof startMeter>>;
 

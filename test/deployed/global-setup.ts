@@ -72,6 +72,7 @@ export default async function setup(project: TestProject) {
     bucketUrl: `https://${await physicalId(emulator.endpoint, 'ReportBucket')}.s3.${REGION}.amazonaws.com`,
     tokenSecret: await readSecret(emulator.endpoint, await physicalId(emulator.endpoint, 'TokenSecret')),
     credentials: ROOT,
+    log: emulator.log,
     repositories: `http://127.0.0.1:${repositories.port}`,
   });
   const kept = open.move();

@@ -34,7 +34,8 @@ export const LEFT_OUT: readonly LeftOut[] = [
   { files: 'test/browser/**', although: 'a page in a browser asks the API for what other tests ask it for' },
   {
     files: 'test/attacks/reports.test.ts',
-    although: 'they are about the threads that read reports; one holds how many requests are answered meanwhile',
+    although:
+      'they are about the threads that read reports; one holds how many requests are answered meanwhile',
   },
   {
     files: 'test/attacks/repositories-*.test.ts',

@@ -7,11 +7,11 @@ import { Worker } from 'node:worker_threads';
 import type { Metafile } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundleFunctions } from '#infra/functions/bundle.ts';
-import { FUNCTION_NAMES } from '#infra/functions/catalogue.ts';
+import { FUNCTION_NAMES, FUNCTIONS, type FunctionDeclaration } from '#infra/functions/catalogue.ts';
 import { BUNDLES, POLICY_FOLDER, PROJECT_ROOT } from '#infra/project.ts';
 import { REPORT_LIMITS } from '#shared/ingest/reader/report-limits.ts';
 
-const LIMIT = 600_000;
+const LIMIT = 620_000;
 
 describe('bundles', () => {
   let outputs: Metafile['outputs'];
@@ -26,6 +26,12 @@ describe('bundles', () => {
     const external = imports.map((imported) => imported.path);
     expect(external).not.toEqual([]);
     expect(external.filter((module) => !isBuiltin(module))).toEqual([]);
+  });
+
+  it.each(FUNCTION_NAMES)('%s is told its name where it measures, and nowhere else', (name) => {
+    const { inputs = {} } = outputs[`${BUNDLES}/${name}/index.mjs`.slice(PROJECT_ROOT.length + 1)] ?? {};
+    const { measures }: FunctionDeclaration = FUNCTIONS[name];
+    expect('shared/metrics.ts' in inputs).toBe(measures === true);
   });
 
   it('brings the policy engine where it is needed, each thread as small as a function', () => {

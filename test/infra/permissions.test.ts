@@ -317,6 +317,7 @@ describe('policies of resources', () => {
       'AWS::IAM::Role',
       'AWS::Lambda::Permission',
       'AWS::S3::BucketPolicy',
+      'AWS::SNS::TopicPolicy',
       'AWS::SQS::QueuePolicy',
     ]);
     for (const [, { Properties }] of template.all('AWS::DynamoDB::Table'))
@@ -439,7 +440,23 @@ describe('policies of resources', () => {
     ]);
   });
 
-  it('leave the key to the account, and to Secrets Manager on its behalf', () => {
+  it('let CloudWatch of this account send alarms, and nobody without TLS', () => {
+    const topic = { Resource: '<OperatorsTopic>', Action: 'sns:Publish' };
+    const found = template.all('AWS::SNS::TopicPolicy');
+    const statements = found.flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement);
+    expect(statements.map(({ Sid: _, ...statement }) => template.plain(statement))).toEqual([
+      { ...topic, Condition: plainHttp, Effect: 'Deny', Principal: '*' },
+      {
+        ...topic,
+        Condition: { StringEquals: { 'aws:SourceAccount': '<AWS::AccountId>' } },
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+      },
+    ]);
+    expect(found).toHaveLength(template.all('AWS::SNS::Topic').length);
+  });
+
+  it('leave the key to the account, to Secrets Manager on its behalf, and to alarms that are sent', () => {
     const account = { AWS: 'arn:<AWS::Partition>:iam::<AWS::AccountId>:root' };
     const viaSecrets = {
       StringEquals: { 'kms:ViaService': 'secretsmanager.<AWS::Region>.amazonaws.com' },
@@ -469,6 +486,12 @@ describe('policies of resources', () => {
           ],
           { Condition: viaSecrets },
         ),
+        {
+          Action: ['kms:Decrypt', 'kms:GenerateDataKey'],
+          Effect: 'Allow',
+          Principal: { Service: 'cloudwatch.amazonaws.com' },
+          Resource: '*',
+        },
       ],
     ]);
   });

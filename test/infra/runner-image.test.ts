@@ -121,7 +121,7 @@ describe('the task', () => {
   it('can write to its scratch folder alone, and has no rights that it could use', async () => {
     await prepareRunnerImage();
     const stack = new Stack(new App(), 'Tasks');
-    new RunnerTask(stack, 'Runner', { buildImage: true });
+    new RunnerTask(stack, 'Runner', { buildImage: true, ports: [443, 22] });
     const template = new ReadableTemplate(Template.fromStack(stack));
     const [[, task] = []] = template.all('AWS::ECS::TaskDefinition');
     const [container, ...others] = task?.Properties.ContainerDefinitions ?? [];

@@ -86,7 +86,10 @@ describe('functions', () => {
     const read = [...list.matchAll(/'(\w+)'/g)].map(([, setting]) => setting);
     expect([...FUNCTIONS[name].settings].sort()).toEqual(read.sort());
     const [, deployed] = all('AWS::Lambda::Function').find(([id]) => functionName(id) === name) ?? [];
-    expect(Object.keys(deployed?.Properties.Environment?.Variables ?? {}).sort()).toEqual(read);
+    const { measures }: FunctionDeclaration = FUNCTIONS[name];
+    expect(Object.keys(deployed?.Properties.Environment?.Variables ?? {}).sort()).toEqual(
+      [...read, ...(measures ? ['POWERTOOLS_SERVICE_NAME'] : [])].sort(),
+    );
   });
 
   it('run on the declared runtime, and answer before the gateway gives up', () => {
@@ -161,7 +164,7 @@ describe('the pipeline', () => {
     );
     expect(queues.map(([id]) => id).sort()).toEqual([...worked.map(([id]) => id), ...dead].sort());
     const watched = JSON.stringify(
-      all('AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties.Dimensions),
+      all('AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties.Metrics),
     );
     for (const id of dead) expect(watched).toContain(`"${id}"`);
     for (const [, { Properties }] of worked) expect(Properties.RedrivePolicy.maxReceiveCount).toBe(5);
@@ -203,15 +206,36 @@ describe('alarms', () => {
     }
   });
 
-  it('are sent where the deployment says', () => {
-    expect(all('AWS::SNS::Topic')).toEqual([]);
+  it('are sent to a topic that CloudWatch may send to, whether anybody has subscribed or not', () => {
+    const [[topic] = []] = all('AWS::SNS::Topic');
+    for (const [, { Properties }] of all('AWS::CloudWatch::Alarm'))
+      expect(Properties.AlarmActions).toEqual([{ Ref: topic }]);
+    const [[, policy] = []] = all('AWS::SNS::TopicPolicy');
+    expect(policy?.Properties.PolicyDocument.Statement).toContainEqual(
+      expect.objectContaining({
+        Effect: 'Allow',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Action: 'sns:Publish',
+        Resource: { Ref: topic },
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      }),
+    );
+    expect(resources.Key?.Properties.KeyPolicy.Statement).toContainEqual({
+      Effect: 'Allow',
+      Principal: { Service: 'cloudwatch.amazonaws.com' },
+      Action: ['kms:Decrypt', 'kms:GenerateDataKey'],
+      Resource: '*',
+    });
+    expect(Object.values(template.toJSON().Outputs)).toContainEqual({ Value: { Ref: topic } });
+  });
+
+  it('are mailed where the deployment says', () => {
+    expect(all('AWS::SNS::Subscription')).toEqual([]);
     const mailed = synthesize({ alarmEmail: 'ops@example.com' });
     mailed.template.hasResourceProperties('AWS::SNS::Subscription', {
       Protocol: 'email',
       Endpoint: 'ops@example.com',
     });
-    for (const alarm of Object.values(mailed.template.findResources('AWS::CloudWatch::Alarm')))
-      expect(alarm.Properties.AlarmActions).toHaveLength(1);
     const { violations } = new AwsSolutionsChecks(mailed.app).validateScope(mailed.stack);
     expect(violations).toEqual([]);
   });
@@ -228,7 +252,14 @@ describe('what holds data', () => {
       'CursorSecret',
       'Key',
     ])
-      expect(resources[id]).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+      expect([id, resources[id]]).toMatchObject([
+        id,
+        // A table that is protected can't be taken back where its first deployment fails.
+        {
+          DeletionPolicy: id === 'Table' ? 'Retain' : 'RetainExceptOnCreate',
+          UpdateReplacePolicy: 'Retain',
+        },
+      ]);
     expect(resources.Table?.Properties).toMatchObject({
       BillingMode: 'PAY_PER_REQUEST',
       DeletionProtectionEnabled: true,
@@ -236,6 +267,57 @@ describe('what holds data', () => {
       TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
       SSESpecification: { SSEEnabled: true, SSEType: 'KMS' },
     });
+  });
+});
+
+describe('what a new account bounds', () => {
+  it('is left to the API: consumers of queues work on a few batches at once', () => {
+    for (const [, { Properties }] of all('AWS::Lambda::EventSourceMapping'))
+      expect(Properties.ScalingConfig).toEqual({ MaximumConcurrency: 2 });
+    const wider = synthesize({ queueConcurrency: '20' }).template.findResources(
+      'AWS::Lambda::EventSourceMapping',
+    );
+    for (const { Properties } of Object.values(wider))
+      expect(Properties.ScalingConfig).toEqual({ MaximumConcurrency: 20 });
+    expect(() => synthesize({ queueConcurrency: '1' })).toThrow();
+  });
+
+  it('is not used up by strangers: what needs no credentials is throttled by itself', () => {
+    const [[, stage] = []] = all('AWS::ApiGatewayV2::Stage');
+    const writes = { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 40 };
+    const reads = { ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 };
+    expect(stage?.Properties.RouteSettings).toEqual({
+      'POST /api/auth/login': writes,
+      'POST /api/auth/refresh': writes,
+      'POST /api/auth/invitations/decline': writes,
+      'POST /api/auth/invitations/password': writes,
+      'GET /api/health': reads,
+      'GET /api/openapi.json': reads,
+      'GET /docs': reads,
+      'GET /docs/{file}': reads,
+    });
+    const routes = all('AWS::ApiGatewayV2::Route');
+    const { DependsOn = [] } = stage as { DependsOn?: string[] };
+    for (const key of Object.keys(stage?.Properties.RouteSettings))
+      expect(DependsOn).toContain(routes.find(([, { Properties }]) => Properties.RouteKey === key)?.[0]);
+  });
+});
+
+describe('the runners', () => {
+  it('reach what is served at these ports, and nothing reaches them', () => {
+    const [[, group] = []] = all('AWS::EC2::SecurityGroup');
+    const egress = (of: Resource | undefined) =>
+      of?.Properties.SecurityGroupEgress.map(
+        ({ CidrIp, IpProtocol, FromPort, ToPort }: Record<string, unknown>) =>
+          `${IpProtocol} ${FromPort}-${ToPort} ${CidrIp}`,
+      );
+    expect(egress(group)).toEqual(['tcp 443-443 0.0.0.0/0', 'tcp 22-22 0.0.0.0/0']);
+    expect(group?.Properties).not.toHaveProperty('SecurityGroupIngress');
+    const other = synthesize({ runnerPorts: '443,8443' }).template.findResources('AWS::EC2::SecurityGroup');
+    expect(Object.values(other).map((one) => egress(one as Resource))).toEqual([
+      ['tcp 443-443 0.0.0.0/0', 'tcp 8443-8443 0.0.0.0/0'],
+    ]);
+    expect(() => synthesize({ runnerPorts: 'https' })).toThrow();
   });
 });
 
@@ -262,6 +344,34 @@ describe('what a deployment can choose', () => {
         .map((variables) => [variables.ASPM_ORG_CREATION, variables.ASPM_ORG_CREATION_CAP]);
     expect(settingsOf({})).toEqual([['operator', '10']]);
     expect(settingsOf({ orgCreation: 'admins', orgCreationCap: '3' })).toEqual([['admins', '3']]);
+  });
+
+  it('takes its first table back where it fails, if it is told to', () => {
+    const first = synthesize({ deletionProtection: 'false' }).template.toJSON().Resources.Table;
+    expect(first).toMatchObject({
+      DeletionPolicy: 'RetainExceptOnCreate',
+      UpdateReplacePolicy: 'Retain',
+      Properties: { DeletionProtectionEnabled: false },
+    });
+  });
+
+  it('is told of what it costs, where it says how much it may', () => {
+    expect(all('AWS::Budgets::Budget')).toEqual([]);
+    const { template: bounded, app: whole, stack: made } = synthesize({ monthlyBudget: '250' });
+    const [topic] = Object.keys(bounded.findResources('AWS::SNS::Topic'));
+    const [budget] = Object.values(bounded.findResources('AWS::Budgets::Budget'));
+    expect(budget?.Properties.Budget).toMatchObject({
+      BudgetLimit: { Amount: 250, Unit: 'USD' },
+      TimeUnit: 'MONTHLY',
+    });
+    const subscribers = [{ SubscriptionType: 'SNS', Address: { Ref: topic } }];
+    expect(budget?.Properties.NotificationsWithSubscribers).toMatchObject([
+      { Notification: { NotificationType: 'ACTUAL', Threshold: 80 }, Subscribers: subscribers },
+      { Notification: { NotificationType: 'FORECASTED', Threshold: 100 }, Subscribers: subscribers },
+    ]);
+    for (const kind of ['AWS::SNS::TopicPolicy', 'AWS::KMS::Key'])
+      expect(JSON.stringify(bounded.findResources(kind))).toContain('budgets.amazonaws.com');
+    expect(new AwsSolutionsChecks(whole).validateScope(made).violations).toEqual([]);
   });
 
   it('is checked before anything is made', () => {

@@ -12,6 +12,7 @@ import { createImportStore } from '#store/imports.ts';
 import { capacityKey, exportKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
+import { createRunnerPlaceStore } from '#store/runner-places.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { countedTable } from '#test/harness/counted-table.ts';
@@ -30,6 +31,7 @@ const stores = {
   assets: createAssetStore(table, createCounterStore(table, 1)),
   organizations: createOrganizationStore(table),
   exports: createExportStore(table),
+  places: createRunnerPlaceStore(table),
 };
 
 let org: TestOrganization;
@@ -46,6 +48,7 @@ beforeEach(async () => {
   dependencies = {
     ...stores,
     clock,
+    maxRunners: 0,
     // Other tests' scans are active in the same table: this sweep looks at its own organization's.
     scans: {
       ...stores.scans,
