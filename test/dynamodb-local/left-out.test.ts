@@ -52,7 +52,7 @@ describe('what a run on Amazon’s store leaves out', () => {
     const past = globSync('test/**/*.ts', { cwd: PROJECT_ROOT }).filter(
       (file) =>
         // Figures, and what makes a snapshot, are of the embedded store.
-        !/^test\/(?:bench\/|snapshots\/main)/.test(file) &&
+        !/^test\/(?:bench\/|image\/|snapshots\/main)/.test(file) &&
         file !== 'test/harness/test-cloud.ts' &&
         /import \{[^}]*\bstartEmbeddedCloud\b/.test(textOf(file)),
     );

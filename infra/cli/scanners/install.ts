@@ -62,7 +62,7 @@ async function installByPip(
 }
 
 /** A virtual environment's programs name its folder in their first line: let them name the final one. */
-async function relocate(partial: string, final: string): Promise<void> {
+export async function relocate(partial: string, final: string): Promise<void> {
   const bin = join(partial, 'bin');
   const programs = (await readdir(bin, { withFileTypes: true })).filter((entry) => entry.isFile());
   for (const path of [...programs.map(({ name }) => join(bin, name)), join(partial, 'pyvenv.cfg')]) {

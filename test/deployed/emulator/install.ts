@@ -4,6 +4,7 @@ import { cp, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scannersFolder } from '#functions/scanner-runner/locate.ts';
 import { runProcess } from '#functions/scanner-runner/process.ts';
+import { relocate } from '#infra/cli/scanners/install.ts';
 import { lockFolder } from '#infra/cli/scanners/lock.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
 
@@ -45,6 +46,7 @@ export async function ensureEmulator(env: NodeJS.ProcessEnv = process.env): Prom
   );
   await execute(python, [join(OWN, 'mend.py')], env);
   await cp(join(OWN, 'docker'), join(partial, 'stand-in', 'docker'), { recursive: true });
+  await relocate(partial, folder);
   await rename(partial, folder);
   return folder;
 }

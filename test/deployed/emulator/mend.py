@@ -119,3 +119,14 @@ change(
     '    if result.decision == "Allow":\n        return None\n',
     "the log of IAM",
 )
+
+# It has no metric math. Such an alarm is taken, and watches nothing: test/infra/alarms.test.ts evaluates it.
+change(
+    PROVISIONERS,
+    '    if props.get("Metrics"):\n        raise ValueError(\n'
+    '            "AWS::CloudWatch::Alarm Properties.Metrics (metric math) is not supported; "\n'
+    '            "use MetricName and Namespace."\n        )\n',
+    '    if props.get("Metrics"):\n'
+    '        props = {**props, "MetricName": "NotEvaluated", "Namespace": "MetricMath"}\n',
+    "alarms of metric math",
+)
