@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { finished } from 'node:stream';
 import { bareHost } from '#domain/addresses.ts';
 import type { AnsweredRequest } from './access-log.ts';
 import type { Functions } from './functions.ts';
@@ -146,7 +147,7 @@ async function answerRequest(
   ]);
   told = context;
   const event = functionEvent(payload, context, body);
-  if ((event.body?.length ?? 0) > MAX_PAYLOAD_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
+  if (isTooLarge(event, event.body)) throw new GatewayAnswer(413, 'Request Too Long');
   const result = await integrate(found.route.functionName, event, functions, integrationMs);
   respond(response, result, payload.requestContext.requestId);
 }
@@ -171,13 +172,19 @@ function decodePath(path: string): string {
   }
 }
 
+/** Lambda's limit is one of JSON, which makes up to six bytes of a character: what is far below is not written to know. */
+function isTooLarge(payload: object, body = ''): boolean {
+  if (body.length < MAX_PAYLOAD_BYTES / 8) return false;
+  return Buffer.byteLength(JSON.stringify(payload)) > MAX_PAYLOAD_BYTES;
+}
+
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > MAX_BODY_BYTES) throw new GatewayAnswer(413, 'Request Entity Too Large');
   if (announced === 0 && request.headers['transfer-encoding'] === undefined) return null;
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) throw new GatewayAnswer(413, 'Request Entity Too Large');
     chunks.push(chunk);
@@ -240,7 +247,7 @@ function respond(response: ServerResponse, result: unknown, requestId: string): 
         body: typeof result === 'string' ? result : JSON.stringify(result ?? null),
       };
   const text = proxy.body ?? '';
-  if (text.length > MAX_PAYLOAD_BYTES) throw new GatewayAnswer(500, 'Internal Server Error');
+  if (isTooLarge(proxy, text)) throw new GatewayAnswer(500, 'Internal Server Error');
   const body = proxy.isBase64Encoded ? Buffer.from(text, 'base64') : Buffer.from(text, 'utf8');
   const headers: Record<string, string | string[]> = { 'content-type': 'text/plain' };
   for (const [name, value] of Object.entries(proxy.headers ?? {}))
@@ -272,8 +279,10 @@ function refuse(response: ServerResponse, error: unknown): void {
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
-    // What was not read of the body would be taken for the next request.
-    ...(status === 413 && { connection: 'close' }),
   });
-  response.end(body);
+  response.write(body);
+  // Who is still sending may lose an answer whose connection is closed at once: the rest is taken, and dropped.
+  const { req: request } = response;
+  finished(request, () => response.end());
+  request.resume();
 }

@@ -55,7 +55,9 @@ export const EVENT_DIFFERENCES: readonly NamedDifference[] = [
       'headers of more than 10,240 bytes': ['answer'],
       'request line of more than 10,240 bytes': ['answer'],
       'more than Lambda takes': ['answer'],
+      'text that is more than Lambda takes once it is JSON': ['answer'],
       'more than the gateway takes': ['answer'],
+      'more than the gateway takes, in chunks': ['answer'],
     },
   },
   {

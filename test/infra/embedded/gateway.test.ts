@@ -206,6 +206,12 @@ describe('answers', () => {
       500,
       'Internal Server Error',
     ],
+    [
+      'an answer over 6 MB once it is JSON',
+      () => ({ statusCode: 200, body: '"'.repeat(3.5 * 1024 * 1024) }),
+      500,
+      'Internal Server Error',
+    ],
   ])('%s: the gateway answers by itself', async (_, other, status, message) => {
     const response = await withAnswer(other, get);
     expect([response.status, await response.json()]).toEqual([status, { message }]);
