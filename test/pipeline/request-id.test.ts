@@ -163,6 +163,24 @@ describe('the id of a request', () => {
     ]);
   });
 
+  it('goes along with a message where no record has it: of an export, of a deletion', async () => {
+    const exported = await request('POST', '/api/findings/export', {
+      key: org.accessToken,
+      body: { format: 'csv', filter: {} },
+    });
+    const written = exported.headers.get('x-request-id') ?? '';
+    const asset = await freshAsset(org);
+    const deleted = await request('DELETE', `/api/assets/${asset}`, { key: org.accessToken });
+    const gone = deleted.headers.get('x-request-id') ?? '';
+    const said = (message: string) => (lines: readonly Line[]) =>
+      lines.some((line) => line.message === message);
+    expect(stepsOf(await linesOnce(written, said('export written'))).sort()).toEqual([
+      'export-findings: export written',
+      'gateway: access log',
+    ]);
+    expect(stepsOf(await linesOnce(gone, said('deletion went on')))).toContain('deleter: deletion went on');
+  });
+
   it('is ours: what a caller sends under its name names nothing', async () => {
     const theirs = `req_${'a'.repeat(32)}`;
     const answer = await request('GET', '/api/projects', {
