@@ -1,5 +1,6 @@
 import type { Clock } from '#domain/clock.ts';
 import type { DeletionRequested } from '#events/deletions.ts';
+import { logInfo } from '#shared/log.ts';
 import type { Queue } from '#shared/queue.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import type { OrganizationPurge } from '#store/organization-purge.ts';
@@ -27,6 +28,7 @@ export async function deleteRecords(
 ): Promise<void> {
   const until = dependencies.clock.now() + SHARE;
   const progress = await goOn(message, () => dependencies.clock.now() < until, dependencies);
+  logInfo('deletion went on', { org_id: message.org_id, kind: message.kind, progress });
   if (progress === 'more') await dependencies.deletions.send(message);
 }
 

@@ -6,7 +6,7 @@ import { timestamp } from '#domain/clock.ts';
 import type { ExportRequested } from '#events/exports.ts';
 import type { FindingDependencies } from '#functions/findings/dependencies.ts';
 import { readFilter, type Selection } from '#functions/findings/list-findings.ts';
-import { logError } from '#shared/log.ts';
+import { logError, logInfo } from '#shared/log.ts';
 import { presentFindings } from '#shared/presenters/finding.ts';
 import type { ReportBucket } from '#shared/report-bucket.ts';
 import type { ExportStore } from '#store/exports.ts';
@@ -64,6 +64,7 @@ export async function exportFindings(
     await bucket.write({ orgId, exportId }, file);
     const finished_at = timestamp(clock.now());
     await exports.finish(orgId, exportId, { status: 'completed', count, error: null, finished_at }, holder);
+    logInfo('export written', { org_id: orgId, export_id: exportId, count });
   } catch (error) {
     if (error instanceof TakenOver) return;
     logError('export failed', error, { org_id: orgId, export_id: exportId });

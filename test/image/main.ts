@@ -32,6 +32,18 @@ const DATABASES = fileURLToPath(new URL('../fixtures/databases', import.meta.url
 const PASSWORD = 'a password for the image';
 const execute = promisify(execFile);
 
+const Inspected = z.object({
+  OCIv1: z.object({
+    config: z.object({ User: z.string(), Env: z.array(z.string()), Entrypoint: z.array(z.string()) }),
+  }),
+  Docker: z.object({
+    config: z.object({
+      Healthcheck: z.object({ Test: z.array(z.string()) }),
+      Volumes: z.record(z.string(), z.unknown()),
+    }),
+  }),
+});
+
 const folder = await mkdtemp(join(tmpdir(), 'aspm-image-'));
 try {
   await makeBase();
@@ -78,18 +90,6 @@ async function elfFiles(path: string): Promise<{ path: string; machine: number }
   });
   return (await Promise.all(read)).flat();
 }
-
-const Inspected = z.object({
-  OCIv1: z.object({
-    config: z.object({ User: z.string(), Env: z.array(z.string()), Entrypoint: z.array(z.string()) }),
-  }),
-  Docker: z.object({
-    config: z.object({
-      Healthcheck: z.object({ Test: z.array(z.string()) }),
-      Volumes: z.record(z.string(), z.unknown()),
-    }),
-  }),
-});
 
 async function checkImage(image: string, root: string): Promise<void> {
   const { OCIv1, Docker } = Inspected.parse(JSON.parse(await buildah('inspect', '--type', 'image', image)));

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { organizations } from '#contract/operations/organizations.ts';
 import { fromOpaque } from '#domain/ids.ts';
@@ -135,6 +136,49 @@ describe('the id of a request', () => {
       'ingest-import: run finished',
     ]);
     expect((await auditOf(id)).length).toBeGreaterThan(0);
+  });
+
+  it('outlives an upload: the bucket tells of an object alone', async () => {
+    const asset = await freshAsset(org);
+    const report = gzipSync(
+      JSON.stringify({ results: [], errors: [], paths: { scanned: [] }, version: '1.182.0' }),
+    );
+    const answer = await request('POST', `/api/assets/${asset}/findings/import-url`, {
+      key: org.accessToken,
+      body: { bytes: report.length, scanner: 'semgrep' },
+    });
+    const id = answer.headers.get('x-request-id') ?? '';
+    const { upload, scan } = answer.body as unknown as {
+      upload: { url: string; method: string; headers: Record<string, string> };
+      scan: { id: string };
+    };
+    await fetch(upload.url, { method: upload.method, headers: upload.headers, body: new Uint8Array(report) });
+    expect((await awaitScan(org, scan.id)).status).toBe('completed');
+    const lines = await linesOnce(id, finished);
+    expect(stepsOf(lines).sort()).toEqual([
+      'gateway: access log',
+      'ingest-import: report ingested',
+      'ingest-import: run finished',
+      'take-upload: upload taken in',
+    ]);
+  });
+
+  it('goes along with a message where no record has it: of an export, of a deletion', async () => {
+    const exported = await request('POST', '/api/findings/export', {
+      key: org.accessToken,
+      body: { format: 'csv', filter: {} },
+    });
+    const written = exported.headers.get('x-request-id') ?? '';
+    const asset = await freshAsset(org);
+    const deleted = await request('DELETE', `/api/assets/${asset}`, { key: org.accessToken });
+    const gone = deleted.headers.get('x-request-id') ?? '';
+    const said = (message: string) => (lines: readonly Line[]) =>
+      lines.some((line) => line.message === message);
+    expect(stepsOf(await linesOnce(written, said('export written'))).sort()).toEqual([
+      'export-findings: export written',
+      'gateway: access log',
+    ]);
+    expect(stepsOf(await linesOnce(gone, said('deletion went on')))).toContain('deleter: deletion went on');
   });
 
   it('is ours: what a caller sends under its name names nothing', async () => {
