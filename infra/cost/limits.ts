@@ -41,6 +41,13 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     );
   return [
     {
+      name: 'Our own bound of runners',
+      allowed: standing.runners,
+      unit: 'at once',
+      used: scansASecond * load.scanMinutes * 60,
+      liftedBy: '`-c maxRunners=…`, as far as the account’s vCPUs go; until then scans wait',
+    },
+    {
       name: 'Fargate, vCPUs of a new account',
       allowed: 6,
       unit: 'vCPUs',

@@ -56,6 +56,8 @@ export interface Standing {
   readonly secrets: number;
   /** Queues that a function is called by. */
   readonly polledQueues: number;
+  /** Our own setting of how many tasks run at once; none where there is no bound. */
+  readonly runners: number;
   readonly task: { readonly vcpus: number; readonly gigabytes: number; readonly disk: number };
 }
 
@@ -68,12 +70,21 @@ export function standingOf({ Resources }: Template): Standing {
     keys: all('AWS::KMS::Key').length,
     secrets: all('AWS::SecretsManager::Secret').length,
     polledQueues: all('AWS::Lambda::EventSourceMapping').length,
+    runners: runnersOf(all('AWS::Lambda::Function')) || Number.POSITIVE_INFINITY,
     task: {
       vcpus: Number(task.Cpu) / 1024,
       gigabytes: Number(task.Memory) / 1024,
       disk: Math.max(0, (disk?.SizeInGiB ?? 20) - 20),
     },
   };
+}
+
+function runnersOf(functions: readonly { Properties: Record<string, unknown> }[]): number {
+  const settings = functions.map(
+    ({ Properties }) =>
+      (Properties.Environment as { Variables?: Record<string, unknown> } | undefined)?.Variables,
+  );
+  return Number(settings.find((one) => one?.ASPM_MAX_RUNNERS !== undefined)?.ASPM_MAX_RUNNERS ?? 0);
 }
 
 /** What a call is on average: a read of the measured ones, or a change. */

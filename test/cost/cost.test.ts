@@ -77,7 +77,12 @@ describe('what was counted of the code', () => {
 
 describe('the cost of a month', () => {
   it('has the template’s own numbers', () => {
-    expect(standing).toMatchObject({ keys: 1, secrets: 4, task: { vcpus: 2, gigabytes: 4, disk: 30 } });
+    expect(standing).toMatchObject({
+      runners: 3,
+      keys: 1,
+      secrets: 4,
+      task: { vcpus: 2, gigabytes: 4, disk: 30 },
+    });
     expect(standing.alarms).toBeGreaterThan(10);
     expect(standing.polledQueues).toBeGreaterThan(4);
     const [machine] = Object.values(template.Resources).filter(
