@@ -30,7 +30,7 @@ export const Counts = z.object({
   /** The same without some: these are resolved. */
   importFewer: z.object({ findings: z.number(), gone: z.number(), usage: Usage }),
   /** A scan by four scanners of a repository whose findings are as they were. */
-  scan: z.object({ scanners: z.number(), reportBytes: z.number(), usage: Usage }),
+  scan: z.object({ scanners: z.number(), usage: Usage }),
   /** What runs once a minute, and finds nothing to do. */
   idleMinute: Usage,
   /** Bytes that a finding takes in the table and its indexes. */

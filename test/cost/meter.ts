@@ -27,6 +27,8 @@ export async function startMeter(store: string) {
   subscribe('http.client.request.start', onRequest);
   return {
     url: proxy.url,
+    /** Requests to the store since it was asked last. */
+    seen: () => usage.storeRequests,
     /** What was used since it was asked last. */
     take(): Usage {
       const taken = usage;

@@ -37,7 +37,11 @@ export interface Account {
 export async function bootstrapAccount({ endpoint, folder }: Account): Promise<void> {
   // From elsewhere: in the project's folder it would synthesize the app.
   await runCdk(['bootstrap', `aws://${ACCOUNT}/${REGION}`], { endpoint, folder, cwd: folder });
-  // The emulator asks for the repository's name in vain: of this one question it knows only `*`.
+  await letPublishImages(endpoint);
+}
+
+/** The emulator asks for a repository's name in vain: of this one question it knows only `*`. */
+export async function letPublishImages(endpoint: string): Promise<void> {
   await new IAMClient({ endpoint, region: REGION, credentials: ROOT }).send(
     new PutRolePolicyCommand({
       RoleName: `cdk-hnb659fds-image-publishing-role-${ACCOUNT}-${REGION}`,

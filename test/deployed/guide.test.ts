@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PROJECT_ROOT } from '#infra/project.ts';
 import { prepareScannerDatabases } from '#test/harness/scanner-databases.ts';
 import { createVulnerableRepository } from '#test/harness/vulnerable-repository.ts';
-import { accountEnvironment } from './deploy.ts';
+import { accountEnvironment, letPublishImages } from './deploy.ts';
 import { ensureEmulator } from './emulator/install.ts';
 import { REDIRECT, REGION, startEmulator } from './emulator/start.ts';
 import { openShell, type Shell } from './shell.ts';
@@ -28,7 +28,7 @@ async function readBlocks(): Promise<Block[]> {
 
 /** What a reader writes in the place of the guide's own values. */
 const OWN_VALUES = (repository: string): [RegExp, string][] => [
-  [/AWS_REGION=\S+/, `AWS_REGION=${REGION}`],
+  [/eu-central-1/g, REGION],
   [/REPOSITORY=\S+/, `REPOSITORY=${repository}`],
 ];
 
@@ -41,6 +41,7 @@ const blocks = await readBlocks();
 describe('the guide to deploying', () => {
   let shell: Shell;
   let repository: string;
+  let endpoint: string;
 
   beforeAll(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'aspm-guide-'));
@@ -52,6 +53,7 @@ describe('the guide to deploying', () => {
       container: await prepareScannerDatabases(join(folder, 'databases')),
     });
     open.defer(() => emulator.stop());
+    endpoint = emulator.endpoint;
     const made = await createVulnerableRepository();
     open.defer(() => made.remove());
     repository = `${inject('service').repositories}${made.path}`;
@@ -85,6 +87,7 @@ describe('the guide to deploying', () => {
       const own = OWN_VALUES(repository).reduce((block, [from, to]) => block.replace(from, to), text);
       const { failed, output } = await shell.run(own);
       expect(failed, output.slice(-3000)).toBe(false);
+      if (text.includes('cdk bootstrap')) await letPublishImages(endpoint);
       broken = null;
     },
   );
@@ -97,6 +100,7 @@ describe('the guide to deploying', () => {
         'aws dynamodb list-tables --output text --query TableNames',
         'aws secretsmanager list-secrets --output text --query "SecretList[].Name"',
         'aws cloudformation list-stacks --stack-status-filter CREATE_COMPLETE UPDATE_COMPLETE --output text --query "StackSummaries[].StackName"',
+        'aws logs describe-log-groups --output text --query "logGroups[].logGroupName"',
         'aws s3api list-buckets --output text --query "Buckets[].Name"',
         'aws lambda list-functions --output text --query "Functions[].FunctionName"',
       ].join('\n'),

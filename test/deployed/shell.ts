@@ -26,7 +26,8 @@ export function openShell(cwd: string, env: Readonly<Record<string, string>>): S
       const end = new RegExp(`${mark} ([01])`);
       for (;;) {
         const [, failed] = end.exec(output) ?? [];
-        if (failed !== undefined) return { failed: failed === '1', output };
+        if (failed !== undefined)
+          return { failed: failed === '1', output: output.slice(0, output.indexOf(mark)) };
         if (child.exitCode !== null) return { failed: true, output: `${output}\nThe shell ended.` };
         await new Promise<void>((resolve) => {
           heard = resolve;

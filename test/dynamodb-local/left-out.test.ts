@@ -51,8 +51,8 @@ describe('what a run on Amazon’s store leaves out', () => {
   it('starts no cloud past the chosen store', () => {
     const past = globSync('test/**/*.ts', { cwd: PROJECT_ROOT }).filter(
       (file) =>
-        // Figures, and what makes a snapshot, are of the embedded store.
-        !/^test\/(?:bench\/|image\/|snapshots\/main)/.test(file) &&
+        // Figures, what makes a snapshot, and the image's check are of the embedded store.
+        !/^test\/(?:(?:bench|cost|image)\/|snapshots\/main)/.test(file) &&
         file !== 'test/harness/test-cloud.ts' &&
         /import \{[^}]*\bstartEmbeddedCloud\b/.test(textOf(file)),
     );

@@ -25,6 +25,8 @@ const PASSING_KINDS: Readonly<Record<string, string>> = {
   queuedScanKey: 'while a scan waits',
   waitingRunKey: 'while a run waits',
   activeScanKey: 'while a scan runs',
+  runnerPlaceKey: 'while a run runs',
+  runnerTurnKey: 'while runs wait for places',
   importingKey: 'while an import waits',
   pendingExportKey: 'while an export is written',
   deletionKey: 'while something is being deleted',
