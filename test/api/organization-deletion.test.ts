@@ -145,7 +145,7 @@ describe('deleting an organization', () => {
     const own = await other.client.call(auth.operations.listOwnOrganizations);
     expect(own.map(({ id }) => id)).toEqual([other.orgId]);
 
-    await expect.poll(() => leftOvers(org.orgId), { timeout: 30_000, interval: 250 }).toEqual([]);
+    await expect.poll(() => leftOvers(org.orgId), { timeout: 90_000, interval: 1000 }).toEqual([]);
     expect(await reportsOf(org.orgId)).not.toContain('<Key>');
     expect(await kept()).toEqual(before);
   });
