@@ -541,7 +541,7 @@ describe('what only AWS does, by the names that it documents', () => {
 
   it('can not start a function on schedule', () => {
     const rules = Object.entries(resources).filter(([, { Type }]) => Type === 'AWS::Events::Rule');
-    expect(rules).toHaveLength(3);
+    expect(rules).toHaveLength(4);
     for (const [id] of rules)
       expectAlarm('SchedulesFail', '(documented) a rule without permission', [
         count('AWS/Events', 'FailedInvocations', { RuleName: id }),
