@@ -39,6 +39,7 @@ type Article =
   | 'work-failed'
   | 'dead-letters'
   | 'feeds'
+  | 'databases'
   | 'throttled'
   | 'failed-runs'
   | 'schedules';
@@ -56,8 +57,8 @@ interface Watch {
 
 /**
  * Nobody waits for an answer of these. Where they crash or take too long, Lambda counts it; what they caught
- * is in `WorkFailed`. `ingest-report` fails on purpose where it has to wait for its turn, and the sweep and the
- * feeds are missed when they say nothing.
+ * is in `WorkFailed`. `ingest-report` fails on purpose where it has to wait for its turn, and the sweep, the feeds
+ * and the databases are missed when they say nothing.
  */
 const BACKGROUND: readonly FunctionName[] = [
   'scan-planner',
@@ -167,6 +168,15 @@ export class Alarms extends Construct {
       threshold: 1,
       below: true,
       periods: 26,
+      silence: TreatMissingData.BREACHING,
+    });
+    this.#add('DatabasesOld', {
+      article: 'databases',
+      what: 'The databases of Grype and Trivy were not renewed for more than two days',
+      metric: this.#own('DatabasesKept', Duration.hours(1)),
+      threshold: 1,
+      below: true,
+      periods: 50,
       silence: TreatMissingData.BREACHING,
     });
     this.#add('FunctionsThrottled', {
