@@ -228,12 +228,12 @@ export class Alarms extends Construct {
         aws('DynamoDB', name, { TableName: tableName, ...place }, period),
       ),
     );
-    const named = numbered(throttled);
-    return new MathExpression({
-      expression: `SUM([${[...Object.keys(named), '0 * pulse'].join(', ')}])`,
-      usingMetrics: { ...named, pulse: this.#own('OldestScan', period, Stats.MAXIMUM) },
+    const calm = new MathExpression({
+      expression: '0 * pulse',
+      usingMetrics: { pulse: this.#own('OldestScan', period, Stats.MAXIMUM) },
       period,
     });
+    return total(period, { ...numbered(throttled), calm });
   }
 
   /** One of the service's own metrics (`shared/metrics.ts`). */
