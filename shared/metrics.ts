@@ -17,6 +17,8 @@ const UNITS = {
   AuthorizerFailed: MetricUnit.Count,
   /** Both feeds of scores were taken. */
   FeedsRead: MetricUnit.Count,
+  /** The databases of the scanners were taken into the bucket, each of them. */
+  DatabasesKept: MetricUnit.Count,
   /** How long the scan that waits longest has waited for the service, not for its own organization's turn. */
   OldestScan: MetricUnit.Seconds,
   /** How long ago the report came in that is not yet taken. */

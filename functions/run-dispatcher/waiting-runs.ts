@@ -49,10 +49,14 @@ export function openWaitingRuns(orgId: string, dependencies: DispatcherDependenc
       const [entry] = queue;
       if (!entry || !limits) return 'none';
       const run = await runs.get(orgId, entry.scanId, entry.assetId);
-      const scan = run?.status === 'waiting' ? await dependencies.scans.get(orgId, entry.scanId) : null;
-      // A cancelled scan's runs never start.
-      if (!run || scan?.status !== 'running') {
+      if (run?.status !== 'waiting') {
         if (run) await runs.dropWaiting(orgId, run);
+        queue.shift();
+        continue;
+      }
+      const scan = await dependencies.scans.get(orgId, entry.scanId);
+      if (scan?.status !== 'running') {
+        await runs.dropCancelled(orgId, run);
         queue.shift();
         continue;
       }

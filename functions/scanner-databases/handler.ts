@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { readConfig } from '#shared/config.ts';
+import { measure } from '#shared/metrics.ts';
 import { createReportBucket } from '#shared/report-bucket.ts';
 import { keepDatabases } from './keep-databases.ts';
 
@@ -12,4 +13,5 @@ export async function handler(): Promise<void> {
     folder: tmpdir(),
     sources: { grype: config.ASPM_GRYPE_DATABASE_URL, trivy: config.ASPM_TRIVY_DATABASE_URL },
   });
+  measure({ DatabasesKept: 1 });
 }

@@ -39,6 +39,7 @@ type Article =
   | 'work-failed'
   | 'dead-letters'
   | 'feeds'
+  | 'databases'
   | 'throttled'
   | 'failed-runs'
   | 'schedules';
@@ -56,8 +57,8 @@ interface Watch {
 
 /**
  * Nobody waits for an answer of these. Where they crash or take too long, Lambda counts it; what they caught
- * is in `WorkFailed`. `ingest-report` fails on purpose where it has to wait for its turn, and the sweep and the
- * feeds are missed when they say nothing.
+ * is in `WorkFailed`. `ingest-report` fails on purpose where it has to wait for its turn, and the sweep, the feeds
+ * and the databases are missed when they say nothing.
  */
 const BACKGROUND: readonly FunctionName[] = [
   'scan-planner',
@@ -169,6 +170,15 @@ export class Alarms extends Construct {
       periods: 26,
       silence: TreatMissingData.BREACHING,
     });
+    this.#add('DatabasesOld', {
+      article: 'databases',
+      what: 'The databases of Grype and Trivy were not renewed for more than two days',
+      metric: this.#own('DatabasesKept', Duration.hours(1)),
+      threshold: 1,
+      below: true,
+      periods: 50,
+      silence: TreatMissingData.BREACHING,
+    });
     this.#add('FunctionsThrottled', {
       article: 'throttled',
       what: 'Functions find no room in the concurrency of the account',
@@ -218,12 +228,12 @@ export class Alarms extends Construct {
         aws('DynamoDB', name, { TableName: tableName, ...place }, period),
       ),
     );
-    const named = numbered(throttled);
-    return new MathExpression({
-      expression: `SUM([${[...Object.keys(named), '0 * pulse'].join(', ')}])`,
-      usingMetrics: { ...named, pulse: this.#own('OldestScan', period, Stats.MAXIMUM) },
+    const calm = new MathExpression({
+      expression: '0 * pulse',
+      usingMetrics: { pulse: this.#own('OldestScan', period, Stats.MAXIMUM) },
       period,
     });
+    return total(period, { ...numbered(throttled), calm });
   }
 
   /** One of the service's own metrics (`shared/metrics.ts`). */

@@ -301,6 +301,7 @@ export const FUNCTIONS = {
     timeoutSeconds: 600,
     settings: ['REPORT_BUCKET_URL', 'ASPM_GRYPE_DATABASE_URL', 'ASPM_TRIVY_DATABASE_URL'],
     may: { ...NOTHING, databases: 'keep' },
+    measures: true,
   },
   sweep: {
     memory: 512,

@@ -204,6 +204,18 @@ export const ACCESS_PATTERNS = {
     key: 'ORG#o#WAITING / s#r',
     requests: 1,
   },
+  runningOfOrganization: {
+    question: 'how many scans and scanner processes of an organization run',
+    index: 'table',
+    key: 'ORG#o / CAPACITY',
+    requests: 1,
+  },
+  runnerPlaces: {
+    question: 'places of runners that are held, and organizations that wait for one (all organizations)',
+    index: 'table',
+    key: 'RUNNERS / PLACE#n, TURN#o',
+    requests: 1,
+  },
   finding: { question: 'a finding', index: 'table', key: 'ORG#o#F#f / F', requests: 1 },
   findingsOfOrganization: {
     question: 'findings of an organization by severity, status, scanner and time',

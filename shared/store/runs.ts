@@ -321,8 +321,26 @@ export function createRunStore(table: Table) {
       ]);
     },
 
-    /** Removes an entry whose run no longer waits. */
-    async dropWaiting(orgId: string, run: { scan_id: string; id: string }): Promise<void> {
+    /** Removes an entry whose run does not wait; not that of one that waits again by now. */
+    async dropWaiting(orgId: string, run: RunRecord): Promise<void> {
+      await applied(
+        table.transact([
+          {
+            ConditionCheck: {
+              Key: runKey(orgId, run.scan_id, run.asset_id),
+              ConditionExpression: 'attribute_not_exists(pk) OR #status <> :waiting',
+              ExpressionAttributeNames: { '#status': 'status' },
+              ExpressionAttributeValues: { ':waiting': 'waiting' },
+            },
+            otherwise: () => new NotApplied(),
+          },
+          { Delete: { Key: waitingRunKey(orgId, waitingId(run)) } },
+        ]),
+      );
+    },
+
+    /** Removes the entry of a run that never starts: its scan was cancelled. */
+    async dropCancelled(orgId: string, run: RunRecord): Promise<void> {
       await table.transact([{ Delete: { Key: waitingRunKey(orgId, waitingId(run)) } }]);
     },
 

@@ -32,7 +32,6 @@ export const LEFT_OUT: readonly LeftOut[] = [
   { files: 'test/security/password-policy.test.ts' },
   { files: 'test/security/vault.test.ts' },
   { files: 'test/store/manifest.test.ts' },
-  { files: 'test/infra/alarms.test.ts', although: 'alarms are put up by failures around the table' },
   { files: 'test/infra/embedded/awkward-requests.test.ts', although: 'what the gateway makes of requests' },
   { files: 'test/scanners/databases.test.ts', although: 'databases of scanners lie in the bucket' },
   { files: 'test/browser/**', although: 'a page in a browser asks the API for what other tests ask it for' },

@@ -122,6 +122,13 @@ function seriesOfAlarm(alarm: AlarmProperties, read: Read): { series: Series; is
   if (named.size > 10) throw new Error('An alarm can name ten metrics at most');
   if (new Set(alarm.Metrics.flatMap(({ MetricStat }) => MetricStat?.Period ?? [])).size > 1)
     throw new Error('All metrics of an alarm must be of one period');
+  // What is not shown are parts of what is.
+  for (const { Id, Expression, ReturnData = true } of alarm.Metrics) {
+    if (Expression === undefined || ReturnData) continue;
+    const part = evaluate(Expression, named);
+    if (!(part instanceof Map)) throw new Error(`${Expression} is no series of values`);
+    named.set(Id, part);
+  }
   const returned = alarm.Metrics.filter(({ ReturnData = true }) => ReturnData);
   const [shown] = returned;
   if (returned.length !== 1 || !shown) throw new Error('An alarm looks at one value');

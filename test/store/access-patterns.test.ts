@@ -26,6 +26,7 @@ import { judgingWrites } from '#store/policy-writes.ts';
 import { createProjectStore } from '#store/projects.ts';
 import { createRateCounterStore } from '#store/rate-counters.ts';
 import { createReevaluationStore } from '#store/reevaluations.ts';
+import { createRunnerPlaceStore } from '#store/runner-places.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createSessionStore } from '#store/sessions.ts';
@@ -50,6 +51,7 @@ const stores = {
   judged: createJudgedOrganizationStore(table),
   scans: createScanStore(table),
   runs: createRunStore(table),
+  places: createRunnerPlaceStore(table),
   findings: createFindingStore(table, counters),
   writes: createFindingWriteStore(table, counters),
   manifests: createManifestStore(table),
@@ -344,6 +346,12 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
     ask: () => stores.runs.listWaiting(org.orgId, 5),
     expected: () => [{ scanId: ids.scan, assetId: asset.id }],
   },
+  runningOfOrganization: {
+    ask: () => stores.runs.readCapacity(org.orgId),
+    expected: () => ({ runningScans: 0, runningScanners: 0 }),
+  },
+  // The service under test knows no bound on its runners; the test of these places has a table of its own.
+  runnerPlaces: { ask: () => stores.places.read(), expected: () => ({ held: [], turns: [] }) },
   finding: { ask: () => stores.findings.get(org.orgId, finding.id), expected: () => finding },
   findingsOfOrganization: {
     ask: () => stores.findings.listIds(org.orgId, { severity: ['high'] }, '-severity', 0, 20),

@@ -120,7 +120,7 @@ change(
     "the log of IAM",
 )
 
-# It has no metric math. Such an alarm is taken, and watches nothing: test/infra/alarms.test.ts evaluates it.
+# It has no metric math. Such an alarm is taken, and watches nothing: test/pipeline/alarms.test.ts evaluates it.
 change(
     PROVISIONERS,
     '    if props.get("Metrics"):\n        raise ValueError(\n'

@@ -96,6 +96,7 @@ const healthy = (now: number): Datapoint[] => [
     own('OldestExport', 0, now - minute * MINUTE),
   ]).flat(),
   own('FeedsRead', 1, now - 3 * HOUR),
+  own('DatabasesKept', 1, now - 3 * HOUR),
 ];
 
 const proven = new Map<string, Set<string>>();
@@ -145,6 +146,8 @@ beforeAll(async () => {
       ASPM_DEFAULT_TIER: 'enterprise',
       ASPM_EPSS_URL: 'http://127.0.0.1:9/epss.csv.gz',
       ASPM_KEV_URL: 'http://127.0.0.1:9/kev.json',
+      ASPM_GRYPE_DATABASE_URL: 'http://127.0.0.1:9/databases',
+      ASPM_TRIVY_DATABASE_URL: 'http://127.0.0.1:9/trivy-db',
     },
   });
   const credentials = {
@@ -265,7 +268,8 @@ describe('nothing', () => {
     const now = Date.now();
     expect(new Set(Object.values(statesAt(healthy(now), now)))).toEqual(new Set(['OK']));
     expect(Object.values(statesAt(await sweptForMinutes(15))).filter((state) => state === 'ALARM')).toEqual([
-      // Nobody has read the feeds here.
+      // Nobody has read the feeds here, nor fetched the databases.
+      'ALARM',
       'ALARM',
     ]);
   });
@@ -433,9 +437,10 @@ describe('what waits', () => {
   }
 
   it('the sweep itself, which says nothing any more', () => {
-    const long = healthy(now).filter(({ name }) => name === 'FeedsRead');
+    const daily = (name: string) => name === 'FeedsRead' || name === 'DatabasesKept';
+    const long = healthy(now).filter(({ name }) => daily(name));
     expect(statesAt(long, now).ScansWait).toBe('ALARM');
-    const gone = healthy(now).filter(({ at, name }) => name === 'FeedsRead' || at < ago(13));
+    const gone = healthy(now).filter(({ at, name }) => daily(name) || at < ago(13));
     expectAlarm('ScansWait', 'a sweep that does not run', gone, now);
   });
 
@@ -475,6 +480,25 @@ describe('the feeds', () => {
     const alive = healthy(now).filter(({ name }) => name !== 'FeedsRead');
     expect(statesAt([...alive, own('FeedsRead', 1, now - 25 * HOUR)], now).FeedsOld).toBe('OK');
     expectAlarm('FeedsOld', 'feeds that can not be read', [own('FeedsRead', 1, now - 29 * HOUR)], now);
+  });
+});
+
+describe('the databases of the scanners', () => {
+  it('that can not be fetched are missed after two days, not before', async () => {
+    const points = await measuring(
+      () => cloud.tick('scanner-databases').catch(() => {}),
+      (all) => sumOf(all, 'Errors') > 0,
+    );
+    expect(only(points, 'DatabasesKept')).toEqual([]);
+    const now = Date.now();
+    const alive = healthy(now).filter(({ name }) => name !== 'DatabasesKept');
+    expect(statesAt([...alive, own('DatabasesKept', 1, now - 49 * HOUR)], now).DatabasesOld).toBe('OK');
+    expectAlarm(
+      'DatabasesOld',
+      'databases that can not be fetched',
+      [own('DatabasesKept', 1, now - 53 * HOUR)],
+      now,
+    );
   });
 });
 
