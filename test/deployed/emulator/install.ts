@@ -22,7 +22,7 @@ function fingerprint(): string {
 }
 
 /** Its folder in the cache, a virtual environment of Python: complete wherever it exists. */
-export function emulatorFolder(env: NodeJS.ProcessEnv = process.env): string {
+function emulatorFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(scannersFolder(env), `ministack-${fingerprint()}`);
 }
 
