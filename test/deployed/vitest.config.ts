@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { ClosingLineReporter } from '../harness/closing-line.ts';
+import { DeployedTableReporter } from './deployed-table.ts';
 import { LEFT_OUT } from './left-out.ts';
 
 const OWN = 'test/deployed/*.test.ts';
@@ -34,7 +35,7 @@ export default defineConfig({
     ],
     globalSetup: ['test/deployed/global-setup.ts'],
     setupFiles: ['test/deployed/skip-left-out.ts'],
-    reporters: ['default', new ClosingLineReporter()],
+    reporters: ['default', new DeployedTableReporter(), new ClosingLineReporter()],
     // Functions start anew where they were not asked for a while, and the emulator serves one after the other.
     testTimeout: 300_000,
     hookTimeout: 300_000,
