@@ -28,6 +28,9 @@ const CONTEXT = {
   allowPrivateAddresses: '1',
 };
 
+/** `COUNTER_LANES` of the template. */
+const LANES = 8;
+
 /** From an empty account to the first admin, as docs/deploying.md says; then the tests. */
 export default async function setup(project: TestProject) {
   await using open = new AsyncDisposableStack();
@@ -72,6 +75,7 @@ export default async function setup(project: TestProject) {
     bucketUrl: `https://${await physicalId(emulator.endpoint, 'ReportBucket')}.s3.${REGION}.amazonaws.com`,
     tokenSecret: await readSecret(emulator.endpoint, await physicalId(emulator.endpoint, 'TokenSecret')),
     credentials: ROOT,
+    lanes: LANES,
     log: emulator.log,
     repositories: `http://127.0.0.1:${repositories.port}`,
   });

@@ -15,6 +15,8 @@ declare module 'vitest' {
       region: string;
       bucketUrl: string;
       table: string;
+      /** Lanes of its counters, which whoever counts anew has to read. */
+      lanes: number;
       /** The file of its log lines. */
       log: string;
       tokenSecret: string;
@@ -45,6 +47,7 @@ export default async function setup(project: TestProject) {
     url: cloud.url,
     dynamodb: cloud.endpoints.dynamodb,
     repositories: '',
+    lanes: Number(process.env.COUNTER_LANES),
     region: process.env.AWS_REGION ?? '',
     bucketUrl: process.env.REPORT_BUCKET_URL ?? '',
     table: process.env.TABLE_NAME ?? '',

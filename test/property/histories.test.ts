@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { assets } from '#contract/operations/assets.ts';
 import { findings as contract } from '#contract/operations/findings.ts';
 import { imports } from '#contract/operations/imports.ts';
@@ -193,7 +193,7 @@ function unlessBusy(error: { code?: string }): void {
 async function expectExactCounts(ofAssets: readonly string[]): Promise<void> {
   const lists = await Promise.all(ofAssets.map(listAll));
   const table = testTable();
-  const counters = createCounterStore(table, 1);
+  const counters = createCounterStore(table, inject('service').lanes);
   const { differences } = await createRecounting(table, createAssetStore(table, counters), counters).recount(
     org.orgId,
   );

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { findings as contract } from '#contract/operations/findings.ts';
 import { imports } from '#contract/operations/imports.ts';
 import { policies } from '#contract/operations/policies.ts';
@@ -257,7 +257,7 @@ async function expectAsModelled(scene: Scene, model: Model): Promise<void> {
   }
   await expectProjects(scene, model, shown);
   const table = testTable();
-  const counters = createCounterStore(table, 1);
+  const counters = createCounterStore(table, inject('service').lanes);
   const recounting = createRecounting(table, createAssetStore(table, counters), counters);
   expect((await recounting.recount(scene.org.orgId)).differences).toEqual([]);
 }
