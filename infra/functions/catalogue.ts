@@ -55,8 +55,9 @@ const NOTHING: Grants = {
   executions: [],
 };
 const READ = ['GetItem', 'BatchGetItem', 'Query'] as const;
+const CHANGE = ['PutItem', 'UpdateItem', 'DeleteItem'] as const;
 /** A transaction needs the action of each write in it, and ConditionCheckItem for its checks. */
-const WRITE = [...READ, 'PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem'] as const;
+const WRITE = [...READ, ...CHANGE, 'ConditionCheckItem'] as const;
 
 /** Answers before the gateway's 30 s would (design 2). */
 const API_SECONDS = 29;
@@ -94,7 +95,12 @@ export const FUNCTIONS = {
     ],
     may: { ...NOTHING, table: [...WRITE, 'BatchWriteItem'], send: ['deletions'] },
   },
-  'api-keys': { ...api, settings: ['TABLE_NAME'], may: { ...NOTHING, table: WRITE } },
+  'api-keys': {
+    ...api,
+    settings: ['TABLE_NAME'],
+    // Keys are revoked, and stay.
+    may: { ...NOTHING, table: [...READ, 'PutItem', 'UpdateItem', 'ConditionCheckItem'] },
+  },
   projects: { ...api, settings: ['TABLE_NAME', 'COUNTER_LANES'], may: { ...NOTHING, table: WRITE } },
   assets: {
     ...api,
@@ -173,7 +179,7 @@ export const FUNCTIONS = {
     ],
     may: {
       ...NOTHING,
-      table: [...READ, 'UpdateItem'],
+      table: ['GetItem', 'UpdateItem'],
       secrets: ['token', 'fingerprint'],
       // It signs uploads and downloads, so it must be allowed to make them itself.
       reports: 'upload',
@@ -184,14 +190,14 @@ export const FUNCTIONS = {
     memory: 1024,
     timeoutSeconds: 120,
     settings: ['TABLE_NAME', 'COUNTER_LANES', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
-    may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
+    may: { ...NOTHING, table: [...READ, ...CHANGE], send: ['scan-requests', 'run-dispatch'] },
     measures: true,
   },
   'run-dispatcher': {
     memory: 512,
     timeoutSeconds: 60,
     settings: ['TABLE_NAME', 'RUN_STATE_MACHINE_ARN', 'ASPM_MAX_RUNNERS'],
-    may: { ...NOTHING, table: WRITE, executions: ['start'] },
+    may: { ...NOTHING, table: ['GetItem', 'Query', ...CHANGE, 'ConditionCheckItem'], executions: ['start'] },
     measures: true,
   },
   'ingest-report': {
@@ -262,7 +268,7 @@ export const FUNCTIONS = {
     memory: 512,
     timeoutSeconds: 60,
     settings: ['TABLE_NAME', 'SCAN_QUEUE_URL', 'DISPATCH_QUEUE_URL'],
-    may: { ...NOTHING, table: WRITE, send: ['scan-requests', 'run-dispatch'] },
+    may: { ...NOTHING, table: ['GetItem', 'Query', ...CHANGE], send: ['scan-requests', 'run-dispatch'] },
     measures: true,
   },
   deleter: {

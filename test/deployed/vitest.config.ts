@@ -29,7 +29,7 @@ export default defineConfig({
     // One after the other: what is taken away from the functions would make others' tests fail, and what
     // was used is known at the end.
     projects: [
-      project('api', 0, ['test/{api,attacks,contract,pipeline,property,store}/**/*.test.ts', OWN]),
+      project('api', 0, ['test/{api,attacks,contract,pipeline,property}/**/*.test.ts', OWN]),
       project('used', 1, ['test/deployed/afterwards/*.test.ts']),
       project('grants', 2, ['test/deployed/grants.test.ts']),
     ],
