@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
+import { Source } from './source.ts';
 import { Counts } from './usage.ts';
 
-const PRICE_NAMES = [
+export const PRICE_NAMES = [
   'tableReads',
   'tableWrites',
   'tableStorage',
@@ -21,18 +22,23 @@ const PRICE_NAMES = [
   'bucketReads',
   'bucketStorage',
   'logIngestion',
+  'logStorage',
   'alarms',
+  'metrics',
   'keys',
   'keyRequests',
   'secrets',
+  'secretRequests',
+  'imageStorage',
+  'notifications',
   'transferOut',
 ] as const;
 export type PriceName = (typeof PRICE_NAMES)[number];
 
 const Prices = z.strictObject({
   region: z.string(),
-  asOf: z.iso.date(),
-  source: z.string(),
+  lookedUpOn: z.iso.date(),
+  terms: z.string(),
   prices: z.record(
     z.enum(PRICE_NAMES),
     z.strictObject({
@@ -40,6 +46,7 @@ const Prices = z.strictObject({
       usd: z.number().positive(),
       per: z.number().positive(),
       unit: z.string(),
+      source: Source,
     }),
   ),
 });
@@ -52,7 +59,7 @@ export function readCounts(): Counts {
   return Counts.parse(JSON.parse(readFileSync(COUNTS_FILE, 'utf8')));
 }
 
-/** List prices, with the day and the units that they are of. */
+/** List prices, their units, and where each was read. */
 export function readPrices(): Prices {
   return Prices.parse(
     JSON.parse(readFileSync(fileURLToPath(new URL('prices.json', import.meta.url)), 'utf8')),

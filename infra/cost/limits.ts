@@ -1,12 +1,7 @@
 import { TIER_LIMITS } from '#contract/limits.ts';
-import {
-  averageCall,
-  dailyScan,
-  type Load,
-  type Standing,
-  secondsOn,
-  TRANSITIONS_OF_A_RUN,
-} from './month.ts';
+import type { Load } from './assumptions.ts';
+import { averageCall, averageScan, type Standing, secondsOn, TRANSITIONS_OF_A_RUN } from './month.ts';
+import type { Source } from './source.ts';
 import type { Counts, Usage } from './usage.ts';
 
 export interface Limit {
@@ -17,23 +12,35 @@ export interface Limit {
   /** What the load takes of it in its busiest hour. */
   readonly used: number;
   readonly liftedBy: string;
+  /** Where a quota of AWS was read; `ours` where the project sets it. */
+  readonly source: Source | 'ours';
 }
 
 const SECONDS_OF_A_MONTH = 30 * 24 * 3600;
-/** The busiest minute of a month over its average. */
-const PEAK = 10;
-/** Daily scans are wanted within one night. */
-const NIGHT_SECONDS = 8 * 3600;
 /** `COUNTER_LANES` of the deployment. */
 const LANES = 8;
 
+const PARTITION: Source = {
+  page: 'AWS, "Understanding DynamoDB warm throughput in different scenarios", https://docs.amazonaws.cn/en_us/amazondynamodb/latest/developerguide/warm-throughput-scenarios.html',
+  date: 'undated',
+};
+const TABLE: Source = {
+  page: 'AWS, "Quotas in Amazon DynamoDB", https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html',
+  date: 'undated',
+};
+const STATES: Source = {
+  page: 'GitHub awsdocs/aws-step-functions-developer-guide, doc_source/limits-overview.md at 28a1c169',
+  date: 'undated',
+};
+
 /** What a load takes of each limit that it could reach first, all of it in one organization, at its peak. */
 export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[] {
-  const callsASecond = (load.calls / SECONDS_OF_A_MONTH) * PEAK;
-  const scansASecond = load.repositories / NIGHT_SECONDS;
-  const call = averageCall(counts);
-  const scan = dailyScan(counts, load);
-  const changed = (load.findings * load.churn) / NIGHT_SECONDS;
+  const night = load.nightHours * 3600;
+  const callsASecond = (load.calls / SECONDS_OF_A_MONTH) * load.peak;
+  const scansASecond = (load.repositories * load.scansADay) / night;
+  const call = averageCall(counts, load);
+  const scan = averageScan(counts, load);
+  const changed = (load.findings * load.churn) / night;
   const concurrent = (usage: Usage) =>
     Object.values(usage.invocations).reduce(
       (total, { milliseconds, memory }) => total + secondsOn(memory, milliseconds),
@@ -42,6 +49,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
   return [
     {
       name: 'Our own bound of runners',
+      source: 'ours',
       allowed: standing.runners,
       unit: 'at once',
       used: scansASecond * load.scanMinutes * 60,
@@ -49,6 +57,10 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Fargate, vCPUs of a new account',
+      source: {
+        page: 'AWS Batch API reference, ResourceRequirement: "The default for the Fargate On-Demand vCPU resource count quota is 6 vCPUs"',
+        date: 'undated',
+      },
       allowed: 6,
       unit: 'vCPUs',
       used: scansASecond * load.scanMinutes * 60 * standing.task.vcpus,
@@ -56,6 +68,10 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Fargate, tasks started a second',
+      source: {
+        page: 'AWS, "AWS Fargate throttling quotas", https://docs.aws.amazon.com/AmazonECS/latest/userguide/throttling.html',
+        date: 'undated',
+      },
       allowed: 20,
       unit: 'a second',
       used: scansASecond,
@@ -63,6 +79,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Scanners of an organization at once (tier enterprise)',
+      source: 'ours',
       allowed: TIER_LIMITS.enterprise.concurrentScanners,
       unit: 'processes',
       used: scansASecond * load.scanMinutes * 60 * counts.scan.scanners,
@@ -70,6 +87,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Calls of an organization (tier enterprise)',
+      source: 'ours',
       allowed: TIER_LIMITS.enterprise.requestsPerMinute,
       unit: 'a minute',
       used: callsASecond * 60,
@@ -77,6 +95,10 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Lambda, concurrency of an account',
+      source: {
+        page: 'https://fulgurion.com/blog/posts/lambda-scales-within-limits/; a new account’s 10: GitHub awslabs/fhir-works-on-aws-deployment issue 691',
+        date: 'undated',
+      },
       allowed: 1000,
       unit: 'at once',
       used: callsASecond * concurrent(call) + scansASecond * concurrent(scan),
@@ -84,6 +106,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Our own throttle of the API',
+      source: 'ours',
       allowed: 2000,
       unit: 'requests a second',
       used: callsASecond,
@@ -91,6 +114,10 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'API Gateway, requests of an account',
+      source: {
+        page: '"API Gateway Throttling", https://swe.auspham.dev/docs/aws-certified-developer-dva-c01/api-gateway/api-gateway-throttling',
+        date: 'undated',
+      },
       allowed: 10_000,
       unit: 'requests a second',
       used: callsASecond,
@@ -98,6 +125,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Rate counter of one organization, one partition',
+      source: PARTITION,
       allowed: 1000,
       unit: 'writes a second',
       used: callsASecond,
@@ -105,6 +133,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Reads of one organization’s counters, one partition',
+      source: PARTITION,
       allowed: 3000,
       unit: 'units a second',
       // At most: where each call is a list or a summary.
@@ -114,6 +143,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Findings of one organization, one index partition',
+      source: PARTITION,
       allowed: 1000,
       unit: 'writes a second',
       // Out of the open cells, into the others: a change is two writes of a place.
@@ -122,6 +152,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Writes of one organization’s counters, by lanes',
+      source: PARTITION,
       allowed: LANES * 500,
       unit: 'transactions a second',
       used: 2 * changed + scansASecond * counts.scan.scanners,
@@ -129,6 +160,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Table, write units a second',
+      source: TABLE,
       allowed: 40_000,
       unit: 'units',
       used: callsASecond * call.writeUnits + scansASecond * scan.writeUnits,
@@ -136,6 +168,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Table, read units a second',
+      source: TABLE,
       allowed: 40_000,
       unit: 'units',
       used: callsASecond * call.readUnits + scansASecond * scan.readUnits,
@@ -143,6 +176,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Step Functions, executions started',
+      source: STATES,
       allowed: 300,
       unit: 'a second',
       used: scansASecond,
@@ -150,6 +184,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     },
     {
       name: 'Step Functions, state transitions',
+      source: STATES,
       allowed: 1500,
       unit: 'a second',
       used: scansASecond * (TRANSITIONS_OF_A_RUN + counts.scan.scanners),

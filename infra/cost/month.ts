@@ -1,26 +1,9 @@
+import { FUNCTIONS } from '#infra/functions/catalogue.ts';
 import type { Template } from '#infra/released/upgrade-gate.ts';
+import { METRIC_NAMESPACE } from '#shared/metrics.ts';
+import type { Load } from './assumptions.ts';
 import type { PriceName, Prices } from './files.ts';
 import { type Counts, sum, times, type Usage } from './usage.ts';
-
-/** What a deployment is used for in a month of 30 days. */
-export interface Load {
-  /** Each scanned once a day by four scanners. */
-  readonly repositories: number;
-  readonly findings: number;
-  readonly calls: number;
-  /** Of a repository's findings, how many a day are new, and how many are gone. */
-  readonly churn: number;
-  /** From a task's start to its end. */
-  readonly scanMinutes: number;
-}
-
-export const DEFAULT_LOAD: Load = {
-  repositories: 1000,
-  findings: 1_000_000,
-  calls: 1_000_000,
-  churn: 0.01,
-  scanMinutes: 3,
-};
 
 export interface Line {
   readonly price: PriceName;
@@ -33,25 +16,21 @@ const DAYS = 30;
 const HOURS = 24 * DAYS;
 const GB = 1_000_000_000;
 
-/** Of a hundred calls, this many change something. */
-const WRITES_OF_CALLS = 0.1;
 /** A whole core of Lambda's; a function with less memory has so much less of it. */
 const MEMORY_OF_A_CORE = 1769;
-/** Lambda keeps as many long polls open at each queue, of 20 seconds. */
-const POLLERS = 5;
 /** The way of a run that succeeds: RunScanners, IngestReports, FinishRun; and one for each report. */
 export const TRANSITIONS_OF_A_RUN = 3;
-/** An access log line, and the line of each function that was called. */
-const LOG_BYTES_OF_A_CALL = 1500;
-/** A runner's lines, the execution's history, and flow logs. */
-const LOG_BYTES_OF_A_SCAN = 40_000;
-const REPORT_BYTES = 200_000;
-/** Reports are kept so long on average. */
-const REPORT_DAYS = 30;
 
 /** What is there before anybody comes, as the template says. */
 export interface Standing {
-  readonly alarms: number;
+  /** Alarms are billed by the metrics that they look at: an expression of ten is ten. */
+  readonly alarmMetrics: number;
+  /** Metrics of our own. */
+  readonly metrics: number;
+  readonly containerInsights: boolean;
+  /** How long reports and logs are kept. */
+  readonly reportDays: number;
+  readonly logDays: number;
   readonly keys: number;
   readonly secrets: number;
   /** Queues that a function is called by. */
@@ -65,8 +44,19 @@ export function standingOf({ Resources }: Template): Standing {
   const all = (type: string) => Object.values(Resources).filter(({ Type }) => Type === type);
   const task = all('AWS::ECS::TaskDefinition')[0]?.Properties ?? {};
   const disk = task.EphemeralStorage as { SizeInGiB?: number } | undefined;
+  const watched = all('AWS::CloudWatch::Alarm').flatMap(({ Properties }) => metricsOf(Properties));
   return {
-    alarms: all('AWS::CloudWatch::Alarm').length,
+    alarmMetrics: watched.length,
+    metrics: new Set(
+      watched.filter(({ Namespace }) => Namespace === METRIC_NAMESPACE).map(({ MetricName }) => MetricName),
+    ).size,
+    containerInsights: JSON.stringify(all('AWS::ECS::Cluster')).includes(
+      '"containerInsights","Value":"enabled"',
+    ),
+    reportDays: expirationOf(all('AWS::S3::Bucket')[0]?.Properties),
+    logDays: Math.max(
+      ...all('AWS::Logs::LogGroup').map(({ Properties }) => Number(Properties.RetentionInDays)),
+    ),
     keys: all('AWS::KMS::Key').length,
     secrets: all('AWS::SecretsManager::Secret').length,
     polledQueues: all('AWS::Lambda::EventSourceMapping').length,
@@ -79,6 +69,26 @@ export function standingOf({ Resources }: Template): Standing {
   };
 }
 
+interface Metric {
+  readonly Namespace?: string;
+  readonly MetricName?: string;
+}
+
+/** The one metric of a plain alarm, or those of its expression. */
+function metricsOf(alarm: Record<string, unknown>): Metric[] {
+  const parts = alarm.Metrics as { MetricStat?: { Metric: Metric } }[] | undefined;
+  return parts === undefined
+    ? [alarm as Metric]
+    : parts.flatMap(({ MetricStat }) => (MetricStat === undefined ? [] : [MetricStat.Metric]));
+}
+
+function expirationOf(bucket: Record<string, unknown> | undefined): number {
+  const { Rules = [] } = (bucket?.LifecycleConfiguration ?? {}) as {
+    Rules?: { ExpirationInDays?: number }[];
+  };
+  return Number(Rules[0]?.ExpirationInDays);
+}
+
 function runnersOf(functions: readonly { Properties: Record<string, unknown> }[]): number {
   const settings = functions.map(
     ({ Properties }) =>
@@ -88,13 +98,14 @@ function runnersOf(functions: readonly { Properties: Record<string, unknown> }[]
 }
 
 /** What a call is on average: a read of the measured ones, or a change. */
-export function averageCall({ reads, triage }: Counts): Usage {
-  return sum(times((1 - WRITES_OF_CALLS) / reads.operations, reads.usage), times(WRITES_OF_CALLS, triage));
+export function averageCall({ reads, triage }: Counts, { writesOfCalls }: Load): Usage {
+  return sum(times((1 - writesOfCalls) / reads.operations, reads.usage), times(writesOfCalls, triage));
 }
 
-/** A day's scan of one repository: the scan as measured, and what of its findings is new or gone. */
-export function dailyScan({ scan, importNew, importFewer }: Counts, load: Load): Usage {
-  const changed = (load.findings / Math.max(1, load.repositories)) * load.churn;
+/** One scan of one repository: the scan as measured, and what of its findings is new or gone since the last. */
+export function averageScan({ scan, importNew, importFewer }: Counts, load: Load): Usage {
+  const scans = load.repositories * load.scansADay;
+  const changed = scans === 0 ? 0 : (load.findings * load.churn) / scans;
   return sum(
     scan.usage,
     onlyStore(times(changed / importNew.findings, importNew.usage)),
@@ -123,36 +134,80 @@ export function monthOf(load: Load, counts: Counts, standing: Standing, { prices
     add(part, 'queues', 3 * usage.messages);
   };
 
-  addUsage('idle', times(HOURS * 60, counts.idleMinute));
-  add('idle', 'queues', standing.polledQueues * POLLERS * 3 * HOURS * 60);
-  add('idle', 'alarms', standing.alarms);
-  add('idle', 'keys', standing.keys);
-  add('idle', 'secrets', standing.secrets);
-  add('idle', 'keyRequests', (HOURS * 60) / 5);
+  const addLogs = (part: Line['part'], bytes: number) => {
+    add(part, 'logIngestion', bytes / GB);
+    add(part, 'logStorage', (bytes / GB) * (standing.logDays / DAYS));
+  };
+  /** A cold start reads a secret, which asks KMS for its key. */
+  const addStarts = (part: Line['part'], usage: Usage) => {
+    add(part, 'secretRequests', invocationsOf(usage) * load.coldStarts);
+    add(part, 'keyRequests', invocationsOf(usage) * load.coldStarts);
+  };
+  const addObjects = (part: Line['part'], writes: number, reads: number) => {
+    add(part, 'bucketWrites', writes);
+    add(part, 'bucketReads', reads);
+    add(part, 'keyRequests', (writes + reads) * load.keyRequestsOfObjects);
+  };
 
-  addUsage('calls', times(load.calls, averageCall(counts)));
+  const idle = times(HOURS * 60, counts.idleMinute);
+  addUsage('idle', idle);
+  addStarts('idle', idle);
+  addLogs('idle', HOURS * 60 * load.logBytesOfAMinute);
+  // A long poll takes 20 seconds: three a minute.
+  add('idle', 'queues', standing.polledQueues * load.pollers * 3 * HOURS * 60);
+  add('idle', 'alarms', standing.alarmMetrics);
+  add('idle', 'metrics', standing.metrics);
+  add('idle', 'keys', standing.keys * load.keyVersions);
+  add('idle', 'secrets', standing.secrets);
+  if (load.keyMinutes > 0) add('idle', 'keyRequests', (HOURS * 60) / load.keyMinutes);
+  add('idle', 'notifications', load.notifications);
+  add('idle', 'imageStorage', load.images * load.imageGigabytes);
+  add('idle', 'bucketStorage', load.databaseGigabytes);
+  addObjects('idle', 2 * DAYS, 0);
+  add('idle', 'lambdaRequests', 2 * DAYS);
+  // What these two do depends on what others publish: they are not counted by a run of the code.
+  for (const [name, seconds] of [
+    ['scanner-databases', load.databaseSeconds],
+    ['vulnerability-feeds', load.feedSeconds],
+  ] as const)
+    add('idle', 'lambdaTime', DAYS * seconds * (FUNCTIONS[name].memory / 1024));
+
+  const calls = times(load.calls, averageCall(counts, load));
+  addUsage('calls', calls);
+  addStarts('calls', calls);
   add('calls', 'gateway', load.calls);
-  add('calls', 'logIngestion', (load.calls * LOG_BYTES_OF_A_CALL) / GB);
+  addLogs('calls', load.calls * load.logBytesOfACall);
   add('calls', 'transferOut', (load.calls * (counts.reads.responseBytes / counts.reads.operations)) / GB);
 
-  const scans = load.repositories * DAYS;
-  const daily = dailyScan(counts, load);
+  const scans = load.repositories * load.scansADay * DAYS;
+  const scan = averageScan(counts, load);
   const hours = (scans * load.scanMinutes) / 60;
-  addUsage('scans', times(scans, daily));
-  add('scans', 'gateway', scans * (daily.invocations.authorizer?.count ?? 0));
-  add('scans', 'transitions', scans * daily.executions * (TRANSITIONS_OF_A_RUN + counts.scan.scanners));
+  const reports = scans * counts.scan.scanners;
+  addUsage('scans', times(scans, scan));
+  addStarts('scans', times(scans, scan));
+  add('scans', 'gateway', scans * (scan.invocations.authorizer?.count ?? 0));
+  add('scans', 'transitions', scans * scan.executions * (TRANSITIONS_OF_A_RUN + counts.scan.scanners));
   add('scans', 'fargateCpu', hours * standing.task.vcpus);
   add('scans', 'fargateMemory', hours * standing.task.gigabytes);
   add('scans', 'fargateDisk', hours * standing.task.disk);
   add('scans', 'publicAddress', hours);
-  add('scans', 'bucketWrites', scans * counts.scan.scanners);
-  add('scans', 'bucketReads', scans * counts.scan.scanners);
-  add('scans', 'bucketStorage', (scans / DAYS) * REPORT_DAYS * counts.scan.scanners * (REPORT_BYTES / GB));
-  add('scans', 'logIngestion', (scans * LOG_BYTES_OF_A_SCAN) / GB);
+  addObjects('scans', reports * load.objectWrites, reports * load.objectReads + scans * load.databaseReads);
+  add('scans', 'bucketStorage', (reports / DAYS) * standing.reportDays * (load.reportBytes / GB));
+  addLogs('scans', scans * load.logBytesOfAScan + hours * load.flowLogBytes);
+  if (standing.containerInsights) {
+    addLogs('scans', hours * 60 * load.insightsLogBytes);
+    // A metric is paid for by the hours in which it has values.
+    if (scans > 0) add('scans', 'metrics', load.insightsMetrics * Math.min(1, load.nightHours / 24));
+  }
 
   add('findings', 'tableStorage', (load.findings * counts.findingBytes) / GB);
   add('findings', 'tableBackup', (load.findings * counts.findingBytes) / GB);
   return lines;
+}
+
+/** All lines together, in dollars. */
+export function totalOf(lines: readonly Line[]): number {
+  return lines.reduce((usd, line) => usd + line.usd, 0);
 }
 
 function invocationsOf({ invocations }: Usage): number {

@@ -1,10 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readCounts, readPrices } from '#infra/cost/files.ts';
+import {
+  ASSUMPTION_NAMES,
+  ASSUMPTIONS,
+  DEFAULT_LOAD,
+  optionOf,
+  readCommand,
+} from '#infra/cost/assumptions.ts';
+import { PRICE_NAMES, readCounts, readPrices } from '#infra/cost/files.ts';
 import { factorOf, limitsOf } from '#infra/cost/limits.ts';
-import { DEFAULT_LOAD, monthOf, standingOf, TRANSITIONS_OF_A_RUN } from '#infra/cost/month.ts';
+import { monthOf, standingOf, TRANSITIONS_OF_A_RUN, totalOf } from '#infra/cost/month.ts';
 import { COST_DOCUMENT, costReport, withReport } from '#infra/cost/report.ts';
+import { BILLED } from '#infra/cost/resource-types.ts';
+import { coverage, Source } from '#infra/cost/source.ts';
 import type { Usage } from '#infra/cost/usage.ts';
 import { type DynamoDb, startDynamoDb } from '#infra/local/dynamodb.ts';
 import { synthesizeTemplate } from '#infra/released/template-file.ts';
@@ -16,7 +25,6 @@ const template = synthesizeTemplate();
 const standing = standingOf(template);
 const month = (change: Partial<typeof DEFAULT_LOAD>) =>
   monthOf({ ...DEFAULT_LOAD, ...change }, counts, standing, readPrices());
-const total = (lines: ReturnType<typeof month>) => lines.reduce((usd, line) => usd + line.usd, 0);
 
 describe('what was counted of the code', () => {
   let store: DynamoDb;
@@ -76,6 +84,8 @@ describe('what was counted of the code', () => {
 });
 
 describe('the cost of a month', () => {
+  const report = costReport(DEFAULT_LOAD);
+
   it('has the template’s own numbers', () => {
     expect(standing).toMatchObject({
       runners: 3,
@@ -83,7 +93,11 @@ describe('the cost of a month', () => {
       secrets: 4,
       task: { vcpus: 2, gigabytes: 4, disk: 30 },
     });
-    expect(standing.alarms).toBeGreaterThan(10);
+    // Alarms with an expression are billed by the metrics in it: there are more of these than alarms.
+    expect(standing.alarmMetrics).toBeGreaterThan(
+      2 * Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::CloudWatch::Alarm').length,
+    );
+    expect(standing).toMatchObject({ metrics: 9, containerInsights: true, reportDays: 90, logDays: 90 });
     expect(standing.polledQueues).toBeGreaterThan(4);
     const [machine] = Object.values(template.Resources).filter(
       ({ Type }) => Type === 'AWS::StepFunctions::StateMachine',
@@ -93,17 +107,78 @@ describe('the cost of a month', () => {
     expect(Object.keys((JSON.parse(text) as { States: object }).States)).toHaveLength(TRANSITIONS_OF_A_RUN);
   });
 
+  it('knows of each kind of resource what it is billed by, or that it is free', () => {
+    const types = [...new Set(Object.values(template.Resources).map(({ Type }) => Type))];
+    expect(types.sort()).toEqual(Object.keys(BILLED).sort());
+    // The other way round: what is billed belongs to a resource, and is in the bill.
+    const billed = [...new Set(Object.values(BILLED).flatMap((prices) => (prices === 'free' ? [] : prices)))];
+    expect(billed.sort()).toEqual([...PRICE_NAMES].sort());
+    expect([...new Set(month({}).map(({ price }) => price))].sort()).toEqual(billed);
+  });
+
+  it('counts each metric of an alarm, as CloudWatch does', () => {
+    const metric = (name: string) => ({ MetricStat: { Metric: { Namespace: 'Aspm', MetricName: name } } });
+    const alarm = (Properties: Record<string, unknown>) => ({ Type: 'AWS::CloudWatch::Alarm', Properties });
+    const { alarmMetrics, metrics } = standingOf({
+      Resources: {
+        one: alarm({ Namespace: 'AWS/Lambda', MetricName: 'Throttles' }),
+        two: alarm({ Metrics: [{ Expression: 'a + b' }, metric('a'), metric('b')] }),
+        again: alarm({ Namespace: 'Aspm', MetricName: 'b' }),
+      },
+    });
+    expect({ alarmMetrics, metrics }).toEqual({ alarmMetrics: 4, metrics: 2 });
+  });
+
+  it('has a source for each price and quota, or says that there is none', () => {
+    const { prices } = readPrices();
+    for (const name of PRICE_NAMES) expect(Source.safeParse(prices[name]?.source).success, name).toBe(true);
+    const limits = limitsOf(DEFAULT_LOAD, counts, standing);
+    for (const { name, source } of limits)
+      expect(source === 'ours' || Source.safeParse(source).success, name).toBe(true);
+    const all = limits.flatMap(({ name, source }) => (source === 'ours' ? [] : [{ name, source }]));
+    const named = [
+      ...Object.values(prices).map(({ service, source }) => ({ name: service, source })),
+      ...all,
+    ];
+    expect(report).toContain(coverage(named));
+    expect(coverage([...all, { name: 'Fog', source: 'unverified' }])).toContain('1 are unverified (Fog)');
+    expect(Source.safeParse({ page: '', date: 'undated' }).success).toBe(false);
+    expect(Source.safeParse({ page: 'A price page', date: 'lately' }).success).toBe(false);
+  });
+
+  it.each(ASSUMPTION_NAMES)(
+    'takes an assumption from the command line, and it changes something: %s',
+    (name) => {
+      const twice = 2 * ASSUMPTIONS[name].value;
+      const { load } = readCommand([`--${optionOf(name)}`, String(twice)]);
+      expect(load).toEqual({ ...DEFAULT_LOAD, [name]: twice });
+      const computed = (of: typeof load) => [
+        totalOf(monthOf(of, counts, standing, readPrices())),
+        ...limitsOf(of, counts, standing).map(({ used }) => used),
+      ];
+      expect(computed(load)).not.toEqual(computed(DEFAULT_LOAD));
+      expect(report).toContain(`\`--${optionOf(name)}\``);
+    },
+  );
+
+  it('refuses what is no number', () => {
+    for (const text of ['many', '', 'NaN', 'Infinity'])
+      expect(() => readCommand(['--scan-minutes', text])).toThrow('--scan-minutes must be a number');
+    expect(() => readCommand(['--scan-minutes=-1'])).toThrow('--scan-minutes must be a number');
+    expect(() => readCommand(['--minutes', '1'])).toThrow('--minutes');
+  });
+
   it('is idle where nothing is used', () => {
     const idle = month({ repositories: 0, findings: 0, calls: 0 });
     expect(idle.map(({ part }) => part)).not.toContain('calls');
     expect(idle.filter(({ part }) => part !== 'idle')).toEqual([]);
-    expect(total(idle)).toBeGreaterThan(0);
+    expect(totalOf(idle)).toBeGreaterThan(0);
   });
 
   it('grows with each part of the load, and by that part alone', () => {
     const once = month({});
     const twice = month({ calls: 2 * DEFAULT_LOAD.calls });
-    const of = (lines: typeof once, part: string) => total(lines.filter((line) => line.part === part));
+    const of = (lines: typeof once, part: string) => totalOf(lines.filter((line) => line.part === part));
     expect(of(twice, 'calls')).toBeCloseTo(2 * of(once, 'calls'), 6);
     for (const part of ['idle', 'scans', 'findings']) expect(of(twice, part)).toBe(of(once, part));
     expect(of(month({ scanMinutes: 6 }), 'scans')).toBeGreaterThan(of(once, 'scans'));
@@ -128,6 +203,6 @@ describe('the cost of a month', () => {
 
   it('is in docs/cost.md as it is computed: npm run cost -- --write', () => {
     const document = readFileSync(COST_DOCUMENT, 'utf8');
-    expect(document).toBe(withReport(document, costReport(DEFAULT_LOAD)));
+    expect(document).toBe(withReport(document, report));
   });
 });
