@@ -51,7 +51,7 @@ export const ASSUMPTIONS = {
     'of Container Insights: those of the cluster and of its one task family',
   ),
   insightsLogBytes: of(3000, 'bytes a task minute', 'performance records of a task and its container'),
-  imageGigabytes: of(1.12, 'GB', 'the scanner image, unpacked; ECR counts it packed, which is less'),
+  imageGigabytes: of(1.12, 'GB', 'the scanner image; ECR counts it packed, so that it is at most this'),
   images: of(3, 'images', 'kept in ECR: the one in use, and older ones until `cdk gc`'),
   notifications: of(100, 'mails a month', 'alarms and their ends'),
 } as const satisfies Record<string, Assumption>;

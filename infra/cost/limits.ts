@@ -96,7 +96,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     {
       name: 'Lambda, concurrency of an account',
       source: {
-        page: 'https://fulgurion.com/blog/posts/lambda-scales-within-limits/; a new account’s 10: GitHub awslabs/fhir-works-on-aws-deployment issue 691',
+        page: 'AWS, "Lambda quotas", https://docs.aws.amazon.com/lambda/latest/dg/limits.html; the 10 of a new account: GitHub awslabs/fhir-works-on-aws-deployment, issue 691 of 2022',
         date: 'undated',
       },
       allowed: 1000,
@@ -115,7 +115,7 @@ export function limitsOf(load: Load, counts: Counts, standing: Standing): Limit[
     {
       name: 'API Gateway, requests of an account',
       source: {
-        page: '"API Gateway Throttling", https://swe.auspham.dev/docs/aws-certified-developer-dva-c01/api-gateway/api-gateway-throttling',
+        page: 'AWS, "Amazon API Gateway quotas", https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html',
         date: 'undated',
       },
       allowed: 10_000,
