@@ -38,4 +38,8 @@ export const BILLED: Readonly<Record<string, readonly PriceName[] | 'free'>> = {
   'AWS::S3::BucketPolicy': 'free',
   'AWS::SQS::QueuePolicy': 'free',
   'AWS::SNS::TopicPolicy': 'free',
+  // With `-c alarmEmail=…`; its mails are the topic's.
+  'AWS::SNS::Subscription': 'free',
+  // With `-c monthlyBudget=…`: it tells, and acts on nothing.
+  'AWS::Budgets::Budget': 'free',
 };

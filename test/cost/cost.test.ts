@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ASSUMPTION_NAMES,
@@ -15,8 +16,12 @@ import { COST_DOCUMENT, costReport, withReport } from '#infra/cost/report.ts';
 import { BILLED } from '#infra/cost/resource-types.ts';
 import { coverage, Source } from '#infra/cost/source.ts';
 import type { Usage } from '#infra/cost/usage.ts';
+import { readDeployment } from '#infra/deployment.ts';
 import { type DynamoDb, startDynamoDb } from '#infra/local/dynamodb.ts';
+import { STACK_NAME } from '#infra/project.ts';
 import { synthesizeTemplate } from '#infra/released/template-file.ts';
+import { Template } from '#infra/released/upgrade-gate.ts';
+import { AspmStack } from '#infra/stack.ts';
 import { createTable } from '#store/table.ts';
 import { type Metered, measureWithoutScanners, startMetered } from './scenarios.ts';
 
@@ -108,7 +113,11 @@ describe('the cost of a month', () => {
   });
 
   it('knows of each kind of resource what it is billed by, or that it is free', () => {
-    const types = [...new Set(Object.values(template.Resources).map(({ Type }) => Type))];
+    // With all that can be asked for: some resources are there by an option alone.
+    const app = new App({ context: { bundle: false, alarmEmail: 'a@example.com', monthlyBudget: '200' } });
+    new AspmStack(app, STACK_NAME, { deployment: readDeployment(app.node) });
+    const { Resources } = Template.parse(app.synth().getStackByName(STACK_NAME).template);
+    const types = [...new Set(Object.values(Resources).map(({ Type }) => Type))];
     expect(types.sort()).toEqual(Object.keys(BILLED).sort());
     // The other way round: what is billed belongs to a resource, and is in the bill.
     const billed = [...new Set(Object.values(BILLED).flatMap((prices) => (prices === 'free' ? [] : prices)))];
