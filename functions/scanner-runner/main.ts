@@ -65,11 +65,12 @@ try {
 function whatOf(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Error)) return { error: 'unknown' };
   const { name, stack = '', cause } = error;
+  const places = ownFrames(stack);
   const code = codeOf(error) ?? codeOf(cause);
   return {
     error: error instanceof GateError ? `${name}: ${error.message}` : name,
     ...(code !== null && { code }),
-    where: ownFrames(stack).slice(0, 5).join(' < '),
+    ...(places.length > 0 && { where: places.slice(0, 5).join(' < ') }),
   };
 }
 
