@@ -65,13 +65,22 @@ try {
 function whatOf(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof Error)) return { error: 'unknown' };
   const { name, stack = '', cause } = error;
-  const places = ownFrames(stack);
+  const places = placesOf(stack);
   const code = codeOf(error) ?? codeOf(cause);
   return {
     error: error instanceof GateError ? `${name}: ${error.message}` : name,
     ...(code !== null && { code }),
     ...(places.length > 0 && { where: places.slice(0, 5).join(' < ') }),
   };
+}
+
+/** In the image, where the runner is one file without a map, functions by their names, which the bundle keeps. */
+function placesOf(stack: string): string[] {
+  const places = ownFrames(stack);
+  if (places.length > 0) return places;
+  return stack
+    .split('\n')
+    .flatMap((line) => /at (?:async )?([\w.$<>]+) \(.*\/main\.mjs:/.exec(line)?.[1] ?? []);
 }
 
 /** As Node names faults of the system and of the network: `ENOSPC`, `ECONNREFUSED`. */

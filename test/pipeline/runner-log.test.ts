@@ -12,6 +12,7 @@ import { auth } from '#contract/operations/auth.ts';
 import { toOpaque } from '#domain/ids.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import type { EmbeddedCloud } from '#infra/local/embedded-cloud.ts';
+import { prepareRunnerImage } from '#infra/pipeline/runner-image.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
 import { createClient } from '#shared/client/client.ts';
 import { request } from '#test/harness/http.ts';
@@ -146,9 +147,9 @@ describe('the log of a run that went well', () => {
 
 describe('the log of a run that failed', () => {
   /** The runner alone, with a claim that the service never gave. */
-  async function run(apiUrl: string) {
+  async function run(apiUrl: string, program = 'functions/scanner-runner/main.ts') {
     const claim = 'a-claim-that-opens-nothing-at-all';
-    const child = spawn(process.execPath, ['functions/scanner-runner/main.ts'], {
+    const child = spawn(process.execPath, [program], {
       cwd: PROJECT_ROOT,
       env: { PATH: process.env.PATH, ORG_ID: orgId, RUN_ID: UUID, RUN_CLAIM: claim, RUNNER_API_URL: apiUrl },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -170,6 +171,17 @@ describe('the log of a run that failed', () => {
         ...line,
         error: expect.stringMatching(/^Refused: The service answered 4\d\d$/),
         where: expect.stringContaining('functions/scanner-runner/gate-client.ts'),
+      },
+    ]);
+  });
+
+  it('names the functions, where the runner is the one file of its image', async () => {
+    await prepareRunnerImage(join(folder, 'image'));
+    expect(await run(cloud.url, join(folder, 'image/app/main.mjs'))).toEqual([
+      {
+        ...line,
+        error: expect.stringMatching(/^Refused: The service answered 4\d\d$/),
+        where: expect.stringMatching(/^withRetries < post < Object\.claim$/),
       },
     ]);
   });
