@@ -1,12 +1,13 @@
 import type { Node } from 'constructs';
 import * as z from 'zod';
+import { CorsOrigins } from '#infra/api/cors.ts';
 import { AddressPolicySetting, OidcIssuers, OidcIssuersAsText } from '#shared/config.ts';
 
 /**
  * What a deployment can choose, as CDK context: `cdk deploy -c alarmEmail=…`. Values from the
  * command line arrive as text, those from cdk.json as they are written there.
  */
-const Deployment = z.object({
+export const Deployment = z.object({
   /** Bundle the functions. `false` (the embedded cloud) leaves the sources as they are. */
   bundle: z.union([z.boolean(), z.stringbool()]).default(true),
   /** Tier of a new organization. */
@@ -17,6 +18,8 @@ const Deployment = z.object({
   publicUrl: z.url().optional(),
   /** Identity providers whose tokens are accepted: `-c oidcIssuers='[{"issuer":"https://…","audience":"…","email_domains":["…"]}]'`. */
   oidcIssuers: z.union([OidcIssuers, OidcIssuersAsText]).default([]),
+  /** Origins whose pages may use the API: `-c corsOrigins=https://app.example.com,…`; `*` is all of them. */
+  corsOrigins: CorsOrigins.prefault(''),
   /** Who may make organizations over the API: `operator` is nobody. */
   orgCreation: z.enum(['anyone', 'admins', 'operator']).default('operator'),
   /** How many of them one user may make. */

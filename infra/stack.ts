@@ -58,7 +58,7 @@ export class AspmStack extends Stack {
     const exports = new WorkQueue(this, 'Exports', { consumer: 'export-findings' });
     const reevaluations = new WorkQueue(this, 'Reevaluations', { consumer: 'reevaluate-findings' });
 
-    const api = new Api(this, 'Api');
+    const api = new Api(this, 'Api', { corsOrigins: deployment.corsOrigins });
     const publicUrl = deployment.publicUrl ?? api.url;
     const functions = new ServiceFunctions(this, 'Functions', deployment);
     const runs = new RunStateMachine(this, 'Runs', {

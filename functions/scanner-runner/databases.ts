@@ -10,7 +10,7 @@ import { passedEnvironment } from './environment.ts';
 import type { RunnerJob } from './gate-client.ts';
 import { locateScanner } from './locate.ts';
 import { runProcess } from './process.ts';
-import { runError } from './run-log.ts';
+import { runError, runInfo } from './run-log.ts';
 
 const DOWNLOAD_MS = 300_000;
 const UNPACK_MS = 300_000;
@@ -36,10 +36,17 @@ export async function takeDatabases(
       const url = job.databases?.[name];
       if (url === undefined) return {};
       const own = join(folder, name);
+      const started = performance.now();
       try {
         await mkdir(own, { recursive: true, mode: 0o700 });
         const file = await download(url, own, signal);
-        return file === null ? {} : await USE[name](file, own, env, signal);
+        if (file === null) return {};
+        const settings = await USE[name](file, own, env, signal);
+        runInfo('kept database taken', {
+          scanner: name,
+          duration_ms: Math.round(performance.now() - started),
+        });
+        return settings;
       } catch (error) {
         // Never the error's own words, which may name the address: it is signed.
         const cause = error instanceof DatabaseUnusable ? error.message : 'it could not be fetched';

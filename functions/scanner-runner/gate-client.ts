@@ -11,8 +11,13 @@ export type RunnerEvent = z.input<typeof reportProgress.body>['event'];
 
 const ATTEMPTS = 5;
 
+/** What the service answered; the message names the status and nothing else. */
+export class GateError extends Error {
+  override readonly name: string = 'GateError';
+}
+
 /** The service refused: trying again would change nothing. */
-class Refused extends Error {
+class Refused extends GateError {
   override readonly name = 'Refused';
 }
 
@@ -87,7 +92,7 @@ async function withRetries(request: () => Promise<Response>): Promise<Response> 
       await response.body?.cancel();
       if (response.status < 500 && response.status !== 429)
         throw new Refused(`The service answered ${response.status}`);
-      if (attempt >= ATTEMPTS) throw new Error(`The service answered ${response.status}`);
+      if (attempt >= ATTEMPTS) throw new GateError(`The service answered ${response.status}`);
     } catch (error) {
       if (error instanceof Refused || attempt >= ATTEMPTS) throw error;
     }

@@ -82,9 +82,10 @@ async function cloneOrTell(
   gate: GateClient,
   signal: AbortSignal,
 ): Promise<Clone | null> {
+  const started = performance.now();
   const protocols: ClonableBy[] = job.allow_local ? ['https', 'http', 'file'] : ['https', 'http'];
   try {
-    return await cloneRepository({
+    const clone = await cloneRepository({
       url: job.clone_url,
       branch: job.branch ?? undefined,
       into,
@@ -94,6 +95,8 @@ async function cloneOrTell(
       limits: { timeoutMs: Math.min(CLONE_TIMEOUT, Math.max(1, Date.parse(job.deadline) - Date.now())) },
       signal,
     });
+    runInfo('repository cloned', { duration_ms: since(started) });
+    return clone;
   } catch (error) {
     if (!(error instanceof CloneError)) throw error;
     if (error.detail !== null) runError('clone failed', { detail: error.detail });
@@ -111,15 +114,25 @@ async function handOver(
 ): Promise<void> {
   const path = join(folder, `${scanner}.json.gz`);
   // Level 1: reports shrink twentyfold either way, and nobody waits for the rest.
-  await writeFile(path, await zip(JSON.stringify(report), { level: 1 }), { mode: 0o600 });
+  const zipped = await zip(JSON.stringify(report), { level: 1 });
+  await writeFile(path, zipped, { mode: 0o600 });
   await gate.upload(scanner, path);
-  runInfo('report handed over', { scanner, findings: scanned.findings, duration_ms: scanned.durationMs });
+  runInfo('report handed over', {
+    scanner,
+    findings: scanned.findings,
+    bytes: zipped.length,
+    duration_ms: scanned.durationMs,
+  });
   await gate.report({
     type: 'reported',
     scanner,
     finding_count: scanned.findings,
     duration_ms: scanned.durationMs,
   });
+}
+
+function since(started: number): number {
+  return Math.round(performance.now() - started);
 }
 
 function toRunnerEvent(

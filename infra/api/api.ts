@@ -1,7 +1,9 @@
-import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   type CfnStage,
+  CorsHttpMethod,
+  type CorsPreflightOptions,
   HttpApi,
   HttpMethod,
   HttpRoute,
@@ -19,6 +21,7 @@ import { operations } from '#contract/index.ts';
 import type { Method } from '#contract/operation.ts';
 import { FUNCTIONS, type FunctionName } from '#infra/functions/catalogue.ts';
 import type { ServiceFunctions } from '#infra/functions/functions.ts';
+import { corsPolicy } from './cors.ts';
 
 interface ApiRoute {
   readonly method: Method;
@@ -34,6 +37,9 @@ const PAGE_ROUTES: readonly ApiRoute[] = [
 
 /** Answers what fits no route: paths with a slash at the end, and the 404s (design 1). */
 const DEFAULT_TARGET: FunctionName = 'organizations';
+
+/** Answers preflights where there is CORS: it reads no table, and has nothing to lose. */
+const PREFLIGHT_TARGET: FunctionName = 'reference';
 
 /** The stage whose name is no part of the address. */
 const STAGE = '$default';
@@ -52,6 +58,8 @@ function listRoutes(): ApiRoute[] {
 /** Requests a second, of all callers together, to a route that needs no credentials. A password costs 50 ms of a core. */
 const PUBLIC_WRITES = 20;
 const PUBLIC_READS = 50;
+/** A page asks once for each address in two hours; the answer takes a function's millisecond, and no authorizer. */
+const PREFLIGHTS = 200;
 
 function isPublic(method: Method, path: string): boolean {
   const operation = operations.find((one) => one.method === method && one.path === path);
@@ -65,14 +73,25 @@ function functionOf(group: string): FunctionName {
   return group as FunctionName;
 }
 
+interface ApiProps {
+  /** Origins whose pages may use the API. */
+  readonly corsOrigins: readonly string[];
+}
+
 /** The HTTP API. Made before the functions, which know its address; its routes come after them. */
 export class Api extends Construct {
   readonly #api: HttpApi;
   readonly #stage: HttpStage;
+  readonly #hasCors: boolean;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, { corsOrigins }: ApiProps) {
     super(scope, id);
-    this.#api = new HttpApi(this, 'HttpApi', { createDefaultStage: false, description: 'ASPM' });
+    this.#hasCors = corsOrigins.length > 0;
+    this.#api = new HttpApi(this, 'HttpApi', {
+      createDefaultStage: false,
+      description: 'ASPM',
+      ...(this.#hasCors && { corsPreflight: preflightOf(corsOrigins) }),
+    });
     const logGroup = new LogGroup(this, 'AccessLogs', {
       retention: RetentionDays.THREE_MONTHS,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -112,8 +131,10 @@ export class Api extends Construct {
         integration: integrationOf(target),
         authorizer,
       });
-      if (isPublic(method, path)) this.#throttle(`${method} ${path}`, routes);
+      if (isPublic(method, path))
+        this.#throttle(`${method} ${path}`, routes, method === 'GET' ? PUBLIC_READS : PUBLIC_WRITES);
     }
+    if (this.#hasCors) this.#addPreflightRoute(integrationOf(PREFLIGHT_TARGET));
     new HttpRoute(this, 'Default', {
       httpApi: this.#api,
       routeKey: HttpRouteKey.DEFAULT,
@@ -131,11 +152,24 @@ export class Api extends Construct {
     });
   }
 
+  /**
+   * Browsers send no credentials with a preflight, and `$default` asks for them: API Gateway's guide wants a route
+   * of its own there. The gateway adds the headers; the function behind it says 204.
+   */
+  #addPreflightRoute(integration: HttpLambdaIntegration): void {
+    const routes = this.#api.addRoutes({ path: '/{proxy+}', methods: [HttpMethod.OPTIONS], integration });
+    this.#throttle('OPTIONS /{proxy+}', routes, PREFLIGHTS);
+    for (const route of routes)
+      Validations.of(route).acknowledge({
+        id: 'AwsSolutions-APIG4',
+        reason: 'Preflights carry no credentials; the answer is an empty 204.',
+      });
+  }
+
   /** A flood of strangers ends at the gateway: it costs neither the authorizer nor the function behind it. */
-  #throttle(key: string, routes: readonly HttpRoute[]): void {
+  #throttle(key: string, routes: readonly HttpRoute[], rate: number): void {
     const stage = this.#stage.node.defaultChild as CfnStage;
     const settings: Record<string, object> = { ...stage.routeSettings };
-    const rate = key.startsWith('GET') ? PUBLIC_READS : PUBLIC_WRITES;
     stage.routeSettings = {
       ...settings,
       [key]: { ThrottlingRateLimit: rate, ThrottlingBurstLimit: 2 * rate },
@@ -155,6 +189,17 @@ export class Api extends Construct {
       resultsCacheTtl: Duration.seconds(0),
     });
   }
+}
+
+function preflightOf(corsOrigins: readonly string[]): CorsPreflightOptions {
+  const { origins, methods, allowHeaders, exposeHeaders, maxAgeSeconds } = corsPolicy(corsOrigins);
+  return {
+    allowOrigins: [...origins],
+    allowMethods: methods.map((method) => CorsHttpMethod[method]),
+    allowHeaders: [...allowHeaders],
+    exposeHeaders: [...exposeHeaders],
+    maxAge: Duration.seconds(maxAgeSeconds),
+  };
 }
 
 /** One for each function, allowed for the whole API: one for each route would fill the stack's 500 resources. */

@@ -8,6 +8,7 @@ import { PROJECT_ROOT } from '#infra/project.ts';
 import { accessLogLine } from './access-log.ts';
 import { openJsonEndpoint } from './aws-json.ts';
 import { bootstrap } from './bootstrap.ts';
+import { readCorsSetting } from './cors.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { createTables, type DynamoDb, startDynamoDb } from './dynamodb.ts';
 import { applyEnvironment, awsEnvironment, settingsOf } from './environment.ts';
@@ -169,12 +170,13 @@ async function startParts(
     log.write('ERROR', 'service', null, [{ message }]);
   };
   const gatewayPort = port ?? readPort(outside.PORT);
+  const reachable = { hosts: hostsOf(outside), cors: readCorsSetting(outside) };
   const starting = {
     dynamodb: kept(startDynamoDb(inMemory ? null : folder.path, say), open, (part) => part.stop()),
     sqsAndS3: kept(startSqsAndS3(inMemory ? null : folder.file('objects'), credentials), open, (part) =>
       part.stop(),
     ),
-    gateway: kept(openGateway(gatewayPort, { hosts: hostsOf(outside) }), open, (part) => part.close()),
+    gateway: kept(openGateway(gatewayPort, reachable), open, (part) => part.close()),
     template: loadTemplate(),
     // Most of what the handlers import; they themselves can't be, before their settings are there.
     modules: Promise.all([import('#functions/auth/bootstrap.ts'), import('#http/chain.ts')]),

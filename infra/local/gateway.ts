@@ -2,7 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream';
 import { bareHost } from '#domain/addresses.ts';
+import type { CorsPolicy } from '#infra/api/cors.ts';
 import type { AnsweredRequest } from './access-log.ts';
+import { corsHeaders, isPreflight } from './cors.ts';
 import type { Functions } from './functions.ts';
 import type { LocalRoute } from './model.ts';
 import { authorizerEvent, describeRequest, functionEvent } from './payload.ts';
@@ -39,21 +41,29 @@ export interface GatewayOptions {
   readonly patience?: typeof PATIENCE;
   /** Host names that it answers for, beside those of this machine. */
   readonly hosts?: readonly string[];
+  /** What pages of other origins may do; null: their browsers keep every answer from them. */
+  readonly cors?: CorsPolicy | null;
 }
 
 const OWN_HOSTS = ['127.0.0.1', 'localhost', '::1'];
 
 /** Ours is a thin layer: HTTP → payload 2.0 → authorizer → function → HTTP. */
 export async function openGateway(port: number, options: GatewayOptions = {}): Promise<Gateway> {
-  const { integrationMs = INTEGRATION_MS, patience = PATIENCE, hosts = [] } = options;
+  const { integrationMs = INTEGRATION_MS, patience = PATIENCE, hosts = [], cors = null } = options;
   const answersFor = new Set([...OWN_HOSTS, ...hosts.map(bareHost)]);
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
   const server = createServer({ connectionsCheckingInterval: patience.checkMs }, (request, response) => {
+    if (cors)
+      for (const [name, value] of Object.entries(corsHeaders(cors, request))) response.setHeader(name, value);
     if (!answersFor.has(hostOf(request))) {
       refuse(
         response,
         new GatewayAnswer(421, 'This host is not served here: ASPM_HOSTS names those that are'),
       );
+      return;
+    }
+    if (cors && isPreflight(request)) {
+      response.writeHead(204).end();
       return;
     }
     if (!answer) {

@@ -358,24 +358,27 @@ describe('policies of resources', () => {
     );
   });
 
-  it('let the gateway call the function of every route: the source of a call is matched', () => {
-    const permissions = template.all('AWS::Lambda::Permission').map(([, { Properties }]) => ({
-      callee: template.plain(Properties.FunctionName),
-      source: String(template.plain(Properties.SourceArn)),
+  it.each([
+    ['as it is', template],
+    ['with CORS', new ReadableTemplate(synthesize({ corsOrigins: 'https://app.example.com' }).template)],
+  ])('let the gateway call the function of every route: the source of a call is matched, %s', (_, of) => {
+    const permissions = of.all('AWS::Lambda::Permission').map(([, { Properties }]) => ({
+      callee: of.plain(Properties.FunctionName),
+      source: String(of.plain(Properties.SourceArn)),
     }));
     const integrations = new Map(
-      template
+      of
         .all('AWS::ApiGatewayV2::Integration')
         .map(([id, { Properties }]) => [
-          `integrations/<${template.nameOf(id)}>`,
-          template.plain(Properties.IntegrationUri),
+          `integrations/<${of.nameOf(id)}>`,
+          of.plain(Properties.IntegrationUri),
         ]),
     );
-    const [[, stage] = []] = template.all('AWS::ApiGatewayV2::Stage');
-    const routes = template.all('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => Properties);
+    const [[, stage] = []] = of.all('AWS::ApiGatewayV2::Stage');
+    const routes = of.all('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => Properties);
     expect(routes.length).toBeGreaterThan(100);
     for (const { RouteKey, Target } of routes) {
-      const callee = integrations.get(String(template.plain(Target)));
+      const callee = integrations.get(String(of.plain(Target)));
       expect(callee).toBeDefined();
       // `GET /api/x` calls from `…/GET/api/x`, the route without a path from `…/$default`.
       const source = `${API}/${stage?.Properties.StageName}/${RouteKey.replace(' /', '/')}`;

@@ -3,6 +3,8 @@ import { StateMachine } from 'aws-local-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { operations } from '#contract/index.ts';
+import { openApiDocument } from '#contract/openapi.ts';
+import { Deployment } from '#infra/deployment.ts';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionDeclaration } from '#infra/functions/catalogue.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
 import { type Resource, synthesize } from '#test/harness/template.ts';
@@ -321,7 +323,91 @@ describe('the runners', () => {
   });
 });
 
+describe('CORS', () => {
+  const origins = ['https://app.example.com', 'http://localhost:5173'];
+  const { app: whole, stack: made, template: open } = synthesize({ corsOrigins: origins.join(', ') });
+  const [[, api] = []] = Object.entries(open.findResources('AWS::ApiGatewayV2::Api'));
+  const cors = api?.Properties.CorsConfiguration;
+  const routesOf = (of: typeof template) =>
+    Object.values(of.findResources('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties);
+  const isPreflightRoute = ({ RouteKey }: Resource['Properties']) => RouteKey === 'OPTIONS /{proxy+}';
+
+  it('is nothing that the template knows, unless the deployment names origins', () => {
+    const [[, plain] = []] = all('AWS::ApiGatewayV2::Api');
+    expect(plain?.Properties).not.toHaveProperty('CorsConfiguration');
+    expect(routesOf(template).filter(isPreflightRoute)).toEqual([]);
+    expect(synthesize({ corsOrigins: '' }).template.toJSON()).toEqual(template.toJSON());
+  });
+
+  it('lets pages of these origins do what the contract knows', () => {
+    expect(cors).toMatchObject({ AllowOrigins: origins, MaxAge: 7200 });
+    expect(cors.AllowMethods).toEqual([...new Set(operations.map(({ method }) => method))].sort());
+    // Credentials are headers, which a page has to be given: there are no cookies that go along by themselves.
+    expect(cors).not.toHaveProperty('AllowCredentials');
+  });
+
+  it('lets them send and read every header that the reference names', () => {
+    const document = JSON.stringify(openApiDocument(operations, 'https://api.example.com'));
+    const answered = [...document.matchAll(/"((?:X-|Retry-)[\w-]+)":\{"description"/g)].map(
+      ([, name = '']) => name,
+    );
+    expect(new Set(answered).size).toBeGreaterThan(4);
+    for (const name of answered) expect(cors.ExposeHeaders).toContain(name.toLowerCase());
+    const asked = [
+      ...document.matchAll(/"in":"header","name":"([\w-]+)"|"name":"([\w-]+)","in":"header"/g),
+    ].map(([, first, second]) => first ?? second ?? '');
+    expect(asked).toContain('X-API-Key');
+    for (const name of [...asked, 'Authorization', 'Content-Type', 'X-Org-API-Key'])
+      expect(cors.AllowHeaders).toContain(name.toLowerCase());
+  });
+
+  it('answers preflights without credentials, by the function that needs no table, and not too many', () => {
+    const [route, ...others] = routesOf(open).filter(isPreflightRoute);
+    expect(others).toEqual([]);
+    expect(route.AuthorizationType).toBe('NONE');
+    expect(route).not.toHaveProperty('AuthorizerId');
+    const [[, stage] = []] = Object.entries(open.findResources('AWS::ApiGatewayV2::Stage'));
+    expect(stage?.Properties.RouteSettings['OPTIONS /{proxy+}']).toEqual({
+      ThrottlingRateLimit: 200,
+      ThrottlingBurstLimit: 400,
+    });
+    // Every other route still asks the authorizer.
+    expect(routesOf(open).filter(({ AuthorizationType }) => AuthorizationType !== 'CUSTOM')).toEqual([route]);
+    expect(new AwsSolutionsChecks(whole).validateScope(made).violations).toEqual([]);
+  });
+
+  it('may be for everybody, and takes nothing that is no origin', () => {
+    const [[, everybody] = []] = Object.entries(
+      synthesize({ corsOrigins: '*' }).template.findResources('AWS::ApiGatewayV2::Api'),
+    );
+    expect(everybody?.Properties.CorsConfiguration.AllowOrigins).toEqual(['*']);
+    for (const wrong of [
+      'app.example.com',
+      'https://app.example.com/',
+      'https://app.example.com/page',
+      'https://APP.example.com',
+      'https://app.example.com:443',
+      'https://me@app.example.com',
+      'http://app.example.com',
+      'https://*',
+      'https://*.example.com',
+      '*,https://app.example.com',
+      'null',
+      'file://',
+    ])
+      expect(() => synthesize({ corsOrigins: wrong }), wrong).toThrow('must be * alone, or origins');
+  });
+});
+
 describe('what a deployment can choose', () => {
+  it('is told in the guide, each option in a row of its own, and no other', () => {
+    const guide = readFileSync(`${PROJECT_ROOT}/docs/deploying.md`, 'utf8');
+    const [, section = ''] = guide.split('\n## Options\n');
+    const [table = ''] = section.split('\n## ');
+    const told = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name = '']) => name);
+    expect(told.sort()).toEqual(Object.keys(Deployment.shape).sort());
+  });
+
   it('has its identity providers reach the authorizer, from text or from cdk.json', () => {
     const issuers = [{ issuer: 'https://id.example.com/tenant', audience: 'aspm' }];
     const settingOf = (context: Record<string, unknown>) =>

@@ -77,6 +77,7 @@ describe('the id of a request', () => {
         'run-dispatcher: run started',
         'runner-gate: run claimed',
         'scanner-runner: run began',
+        'scanner-runner: repository cloned',
         'scanner-runner: report handed over',
         'scanner-runner: run ended',
         'ingest-report: report ingested',
