@@ -1,12 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn } from 'node:child_process';
 import { endWithParent } from '#infra/local/process.ts';
+import { endChild, freePort, untilAnswering } from '#test/harness/child-server.ts';
 import { dynamoDbLocalFolder, javaProgram } from './install.ts';
 
 const START_MS = 60_000;
-const POLL_MS = 100;
 
 /** Amazon's DynamoDB Local, empty and in memory, in a process of its own; it ends with this one. */
 export async function startDynamoDbLocal(): Promise<{ endpoint: string; stop(): Promise<void> }> {
@@ -29,40 +26,13 @@ export async function startDynamoDbLocal(): Promise<{ endpoint: string; stop(): 
   });
   const endpoint = `http://127.0.0.1:${port}`;
   try {
-    await Promise.race([untilAnswering(endpoint), ended.then((how) => Promise.reject(new Error(how)))]);
+    await Promise.race([
+      untilAnswering('DynamoDB Local', endpoint, START_MS),
+      ended.then((how) => Promise.reject(new Error(how))),
+    ]);
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
   }
-  return { endpoint, stop: () => end(child) };
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  // It has nothing to save.
-  child.kill('SIGKILL');
-  await ended;
-}
-
-/** It says nothing when it listens: whatever it answers, it is there. */
-async function untilAnswering(endpoint: string): Promise<void> {
-  const deadline = AbortSignal.timeout(START_MS);
-  for (;;) {
-    const there = await fetch(endpoint, { signal: deadline }).then(
-      () => true,
-      () => false,
-    );
-    if (there) return;
-    if (deadline.aborted) throw new Error(`DynamoDB Local did not start within ${START_MS / 1000} s`);
-    await sleep(POLL_MS);
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  return { endpoint, stop: () => endChild(child) };
 }

@@ -1,15 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { endWithParent } from '#infra/local/process.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
+import { endChild, freePort, untilAnswering } from '#test/harness/child-server.ts';
 
 const START_MS = 120_000;
-const POLL_MS = 100;
 
 /** Given to whatever must find AWS by a name that is in no DNS. */
 export const REDIRECT = `--import=${pathToFileURL(join(PROJECT_ROOT, 'test/deployed/emulator/redirect.ts')).href}`;
@@ -89,39 +86,18 @@ export async function startEmulator({ installed, folder, container }: EmulatorOp
   });
   ended.catch(() => undefined);
   try {
-    await Promise.race([untilHealthy(endpoint), ended]);
+    await Promise.race([
+      untilAnswering('The emulator', `${endpoint}/_ministack/health`, START_MS, ({ ok }) => ok),
+      ended,
+    ]);
   } catch (error) {
-    await end(child);
+    await endChild(child, true);
     throw error;
   }
-  return { endpoint, iamLog, log, stop: () => end(child) };
-}
-
-/** It and its functions are one group. */
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  process.kill(-child.pid, 'SIGKILL');
-  await ended;
-}
-
-async function untilHealthy(endpoint: string): Promise<void> {
-  const deadline = AbortSignal.timeout(START_MS);
-  for (;;) {
-    const healthy = await fetch(`${endpoint}/_ministack/health`, { signal: deadline }).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (healthy) return;
-    if (deadline.aborted) throw new Error(`The emulator did not start within ${START_MS / 1000} s`);
-    await sleep(POLL_MS);
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  return {
+    endpoint,
+    iamLog,
+    log, // It and its functions are one group.
+    stop: () => endChild(child, true),
+  };
 }
