@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { systemClock } from '#domain/clock.ts';
 import { TIERS, type Tier } from '#domain/vocabulary.ts';
@@ -21,6 +20,7 @@ import { createScoreStore } from '#store/vulnerability-scores.ts';
 import { openDeployedTable } from './deployed-stack.ts';
 import { bootstrapDeployment, createOrganization, inviteAdmin } from './new-organization.ts';
 import { dataDirectory, findRunning } from './service.ts';
+import { readWords } from './words.ts';
 
 const USAGE = `Usage: npm run admin -- COMMAND [--stack NAME] [--region REGION]
 
@@ -45,7 +45,7 @@ TABLE_NAME, else on the embedded service that runs on the data folder.
 bootstrap and org create print the admin's password once, or take ASPM_ADMIN_PASSWORD. bootstrap is safe
 to repeat. org invite is for an organization that none can sign in to any more.
 
-Exit codes: 0 done; 1 it could not be done; 2 the command is not understood.`;
+Exit codes: 0 done; 1 it could not be done; 2 the command, or a value of it, is not understood.`;
 
 /** Lanes of a deployed table's counters; the embedded one has fewer, and absent lanes count as nothing. */
 const LANES = 32;
@@ -58,7 +58,7 @@ interface Options {
 
 /** `npm run admin`. Answers the exit code. */
 async function main(words: readonly string[]): Promise<number> {
-  const asked = readWords(words);
+  const asked = readAsked(words);
   if (asked === null) {
     console.error(USAGE);
     return 2;
@@ -73,17 +73,15 @@ async function main(words: readonly string[]): Promise<number> {
 type Asked = { readonly options: Options; readonly run: (table: Table) => Promise<number> };
 
 /** What the words ask for; null where they ask for nothing known. */
-function readWords(words: readonly string[]): Asked | 'help' | null {
-  const { values, positionals } = parseArgs({
-    args: [...words],
-    allowPositionals: true,
-    options: {
-      stack: { type: 'string' },
-      region: { type: 'string' },
-      tier: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
+function readAsked(words: readonly string[]): Asked | 'help' | null {
+  const given = readWords(words, {
+    stack: { type: 'string' },
+    region: { type: 'string' },
+    tier: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
   });
+  if (given === null) return null;
+  const { values, positionals } = given;
   if (values.help) return 'help';
   const tier = TIERS.find((candidate) => candidate === values.tier);
   if (values.tier !== undefined && tier === undefined) return null;

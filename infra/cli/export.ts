@@ -1,5 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,25 +11,40 @@ import { readId } from '#domain/ids.ts';
 import { ApiError, type Client } from '#shared/client/client.ts';
 import { EXPORTED_LISTS, type ExportedList } from './exported-lists.ts';
 import { SIGN_IN_USAGE, signIn } from './signed-in.ts';
+import { readWords } from './words.ts';
 
 const USAGE = `Usage: ASPM_URL=https://… npm run export -- FOLDER
 
-Writes everything that the API shows of an organization into a folder: JSON Lines, a file a kind.
-No secret is among it. ${SIGN_IN_USAGE} An admin sees every kind.`;
+Writes everything that the API shows of an organization into a new folder: JSON Lines, a file a kind. The
+folder has its name once it is whole. No secret is among it. ${SIGN_IN_USAGE} An admin sees every kind.`;
 
 const PER_PAGE = 100;
+const ATTEMPTS = 5;
 const EXPORT_POLL_MS = 1000;
 
 type Row = Record<string, unknown>;
 
 /** `npm run export`. Answers the exit code. */
-async function main([folder, ...rest]: readonly string[]): Promise<number> {
+async function main(words: readonly string[]): Promise<number> {
+  const asked = readWords(words, { help: { type: 'boolean', short: 'h' } });
+  if (asked?.values.help) {
+    console.log(USAGE);
+    return 0;
+  }
   const url = process.env.ASPM_URL;
-  if (!folder || rest.length > 0 || !url) {
+  const [target, ...rest] = asked?.positionals ?? [];
+  if (!target || rest.length > 0 || !url) {
     console.error(USAGE);
     return 2;
   }
+  if (existsSync(target)) {
+    console.error(`${target} is there already: an export goes into a folder of its own`);
+    return 1;
+  }
   const { client, orgId } = await signIn(url, process.env);
+  // Under another name until it is whole.
+  const folder = `${target}.partial`;
+  await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const parents = new Map<string, Row[]>();
   for (const list of EXPORTED_LISTS) {
@@ -39,6 +54,7 @@ async function main([folder, ...rest]: readonly string[]): Promise<number> {
     console.log(`${list.kind}: ${rows.length}`);
   }
   console.log(`findings: ${await exportFindings(client, folder)}`);
+  await rename(folder, target);
   return 0;
 }
 
@@ -51,9 +67,9 @@ async function readAll(
 ): Promise<Row[]> {
   const own: Record<string, string> = operation.path.includes('{org_id}') ? { org_id: orgId } : {};
   if (!of) return readPages(client, operation, own);
-  const { kind, param } = of;
+  const { kinds, param } = of;
   const rows: Row[] = [];
-  for (const { id } of known.get(kind) ?? []) {
+  for (const { id } of kinds.flatMap((kind) => known.get(kind) ?? [])) {
     // The same id in both families: one writes its kind before it.
     const given = operation.family === 'A' ? (readId(String(id)) ?? String(id)) : String(id);
     const params = { ...own, [param]: given };
@@ -74,7 +90,24 @@ async function readPages(
   operation: OperationDeclaration,
   params: Record<string, string>,
 ): Promise<Row[]> {
-  const rows: Row[] = [];
+  for (let attempt = 1; ; attempt += 1) {
+    const { rows, steady } = await readOnce(client, operation, params);
+    if (steady) return rows;
+    // A page begins elsewhere where records come and go meanwhile: some would be missing.
+    if (attempt < ATTEMPTS) continue;
+    console.error(`${operation.path} changed each time it was read: take the export again to be sure of it`);
+    return rows;
+  }
+}
+
+/** Every page; not steady where there were more or fewer records at the end than at the beginning. */
+async function readOnce(
+  client: Client,
+  operation: OperationDeclaration,
+  params: Record<string, string>,
+): Promise<{ rows: Row[]; steady: boolean }> {
+  const rows = new Map<unknown, Row>();
+  const totals = new Set<number>();
   for (let number = 1; ; number += 1) {
     const body = (await patiently(() =>
       client.call(operation, {
@@ -83,12 +116,14 @@ async function readPages(
       } as never),
     )) as Row | Row[];
     // Family A lists are bare, and whole where no page is asked for.
-    if (Array.isArray(body)) return body as Row[];
+    if (Array.isArray(body)) return { rows: body as Row[], steady: true };
     const page = body.data ?? body.versions;
-    if (!Array.isArray(page)) return [body];
-    rows.push(...(page as Row[]));
+    if (!Array.isArray(page)) return { rows: [body], steady: true };
+    for (const row of page as Row[]) rows.set(row.id ?? row, row);
     const { total } = (body.pagination ?? {}) as { total?: number };
-    if (page.length < PER_PAGE || total === undefined || rows.length >= total) return rows;
+    if (total !== undefined) totals.add(total);
+    if (page.length < PER_PAGE || total === undefined || number * PER_PAGE >= total)
+      return { rows: [...rows.values()], steady: totals.size <= 1 };
   }
 }
 

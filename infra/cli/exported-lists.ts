@@ -12,8 +12,8 @@ export interface ExportedList {
   /** Name of its file. */
   readonly kind: string;
   readonly operation: OperationDeclaration;
-  /** Asked for each record of a kind before it, by the id in this path parameter. */
-  readonly of?: { readonly kind: string; readonly param: string };
+  /** Asked for each record of kinds before it, by the id in this path parameter. */
+  readonly of?: { readonly kinds: readonly string[]; readonly param: string };
   /** Where the list is short of what a record has: the operation that shows one, by this field of the list's. */
   readonly detail?: { readonly operation: OperationDeclaration; readonly param: string };
 }
@@ -27,7 +27,7 @@ export const EXPORTED_LISTS: readonly ExportedList[] = [
   {
     kind: 'team-members',
     operation: organizations.operations.listTeamMembers,
-    of: { kind: 'teams', param: 'team_id' },
+    of: { kinds: ['teams'], param: 'team_id' },
   },
   { kind: 'api-keys', operation: apiKeys.operations.listApiKeys },
   { kind: 'integrations', operation: integrations.operations.listIntegrations },
@@ -35,31 +35,31 @@ export const EXPORTED_LISTS: readonly ExportedList[] = [
   {
     kind: 'sub-projects',
     operation: projects.operations.listSubProjects,
-    of: { kind: 'projects', param: 'project_id' },
+    of: { kinds: ['projects'], param: 'project_id' },
   },
   {
     kind: 'project-members',
     operation: organizations.operations.listProjectMembers,
-    of: { kind: 'projects', param: 'project_id' },
+    of: { kinds: ['projects', 'sub-projects'], param: 'project_id' },
   },
   { kind: 'assets', operation: assets.operations.listAssets },
   { kind: 'scans', operation: scans.operations.listScans },
   {
     kind: 'scan-runs',
     operation: scans.operations.listScanRuns,
-    of: { kind: 'scans', param: 'scan_id' },
+    of: { kinds: ['scans'], param: 'scan_id' },
   },
   { kind: 'policies', operation: policies.operations.listPolicies },
   {
     kind: 'policy-versions',
     operation: policies.operations.listPolicyVersions,
-    of: { kind: 'policies', param: 'policy_id' },
+    of: { kinds: ['policies'], param: 'policy_id' },
     detail: { operation: policies.operations.getPolicyVersion, param: 'version' },
   },
   {
     kind: 'policy-runs',
     operation: policies.operations.listOpenPolicyRuns,
-    of: { kind: 'policies', param: 'policy_id' },
+    of: { kinds: ['policies'], param: 'policy_id' },
   },
   { kind: 'audit-log', operation: organizations.operations.listAuditLog },
 ];

@@ -29,11 +29,13 @@ interface NewOrganization {
  * The first organization of a deployment, with its admin. Safe to repeat: where the organization is there
  * and the e-mail is an admin's of it, nothing changes. Answers the exit code.
  */
-export async function bootstrapDeployment(table: Table, wanted: NewOrganization): Promise<number> {
+export async function bootstrapDeployment(table: Table, asked: NewOrganization): Promise<number> {
+  const wanted = readWanted(asked);
+  if (wanted === null) return 2;
   const organizations = createOrganizationStore(table);
   const held = await organizations.findBySlug(wanted.slug);
-  if (!held) return createOrganization(table, wanted);
-  const user = await organizations.findUserByEmail(wanted.email.toLowerCase());
+  if (!held) return createOrganization(table, asked);
+  const user = await organizations.findUserByEmail(wanted.email);
   const memberships = user ? await organizations.listMemberships(user.id) : [];
   const own = memberships.find(({ organization }) => organization.id === held.id);
   if (own?.membership.role === 'Admin') {
@@ -53,12 +55,9 @@ export async function bootstrapDeployment(table: Table, wanted: NewOrganization)
  * operator knows nothing of. Answers the exit code.
  */
 export async function createOrganization(table: Table, asked: NewOrganization): Promise<number> {
-  const wanted = Wanted.safeParse(asked);
-  if (!wanted.success) {
-    console.error(wanted.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
-    return 2;
-  }
-  const { slug, email } = wanted.data;
+  const wanted = readWanted(asked);
+  if (wanted === null) return 2;
+  const { slug, email } = wanted;
   const [problem] = asked.password === undefined ? [] : passwordProblems(asked.password, { email, name: '' });
   if (problem) {
     console.error(`The password ${problem}`);
@@ -84,6 +83,14 @@ export async function createOrganization(table: Table, asked: NewOrganization): 
   const shown = asked.password === undefined ? `password ${password}` : 'with the password given';
   console.log(`${slug} is made (${tier}). Its admin is ${email}, ${shown}`);
   return 0;
+}
+
+/** Slug and e-mail, or null where one of them is none: then it has said so. */
+function readWanted(asked: NewOrganization): z.output<typeof Wanted> | null {
+  const wanted = Wanted.safeParse(asked);
+  if (wanted.success) return wanted.data;
+  console.error(wanted.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
+  return null;
 }
 
 /** Invites a user who is known as an admin: what lets somebody in where no admin can sign in any more. */

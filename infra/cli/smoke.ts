@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { createClient } from '#shared/client/client.ts';
 import { SIGN_IN_USAGE, signIn } from './signed-in.ts';
 import { SMOKE_STEPS, type SmokeContext } from './smoke-steps.ts';
+import { readWords } from './words.ts';
 
 const USAGE = `Usage: npm run smoke -- URL [--repository URL]
 
@@ -17,15 +17,18 @@ Exit codes: 0 every step passed; 1 one failed; 2 the command is not understood.`
 
 /** `npm run smoke`. Answers the exit code. */
 async function main(words: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...words],
-    allowPositionals: true,
-    options: { repository: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+  const asked = readWords(words, {
+    repository: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
   });
-  const [given, ...rest] = positionals;
-  if (values.help || !given || rest.length > 0 || !URL.canParse(given)) {
+  if (asked?.values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const [given, ...rest] = asked?.positionals ?? [];
+  if (!given || rest.length > 0 || !URL.canParse(given)) {
     console.error(USAGE);
-    return values.help ? 0 : 2;
+    return 2;
   }
   const url = given.replace(/\/+$/, '');
   const { client, orgId } = await signIn(url, process.env);
@@ -35,11 +38,17 @@ async function main(words: readonly string[]): Promise<number> {
     client,
     anonymous: createClient({ url }),
     name: `smoke-${randomUUID().slice(0, 8)}`,
-    repository: values.repository ?? null,
+    repository: asked?.values.repository ?? null,
     cleanUp: [],
   };
+  // Who ends it early gets back what was made, too.
+  let ended = false;
+  process.once('SIGINT', () => {
+    ended = true;
+  });
   let failed = 0;
   for (const { title, shows, run } of SMOKE_STEPS) {
+    if (ended) break;
     const started = performance.now();
     const problem = await run(context).then(
       (skipped) => (skipped === 'skipped' ? 'skipped' : null),
@@ -50,15 +59,25 @@ async function main(words: readonly string[]): Promise<number> {
     console.log(`${mark} ${seconds(started)}  ${title} (${shows})`);
     if (problem instanceof Error) console.log(`        ${problem.message}`);
   }
-  for (const undo of context.cleanUp.reverse())
-    await undo().catch((error: unknown) => {
-      failed += 1;
-      console.log(
-        `FAILED  what was made could not be deleted: ${error instanceof Error ? error.message : error}`,
-      );
-    });
+  failed += await cleanUp(context);
+  if (ended) {
+    console.log('Ended early.');
+    return 1;
+  }
   console.log(failed === 0 ? 'Everything works.' : `${failed} failed.`);
   return failed === 0 ? 0 : 1;
+}
+
+/** Takes away what the steps made; answers how much of it could not be. */
+async function cleanUp({ cleanUp: steps }: SmokeContext): Promise<number> {
+  let failed = 0;
+  for (const undo of steps.toReversed())
+    await undo().catch((error: unknown) => {
+      failed += 1;
+      const why = error instanceof Error ? error.message : error;
+      console.log(`FAILED  what was made could not be deleted: ${why}`);
+    });
+  return failed;
 }
 
 function seconds(since: number): string {

@@ -52,26 +52,34 @@ export async function openGateway(port: number, options: GatewayOptions = {}): P
   const { integrationMs = INTEGRATION_MS, patience = PATIENCE, hosts = [], cors = null } = options;
   const answersFor = new Set([...OWN_HOSTS, ...hosts.map(bareHost)]);
   let answer: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | null = null;
-  const server = createServer({ connectionsCheckingInterval: patience.checkMs }, (request, response) => {
-    if (cors)
-      for (const [name, value] of Object.entries(corsHeaders(cors, request))) response.setHeader(name, value);
-    if (!answersFor.has(hostOf(request))) {
-      refuse(
-        response,
-        new GatewayAnswer(421, 'This host is not served here: ASPM_HOSTS names those that are'),
-      );
-      return;
-    }
-    if (cors && isPreflight(request)) {
-      response.writeHead(204).end();
-      return;
-    }
-    if (!answer) {
-      refuse(response, new GatewayAnswer(503, 'Service Unavailable'));
-      return;
-    }
-    answer(request, response).catch((error: unknown) => refuse(response, error));
-  });
+  const server = createServer(
+    { connectionsCheckingInterval: patience.checkMs, requireHostHeader: false },
+    (request, response) => {
+      if (cors)
+        for (const [name, value] of Object.entries(corsHeaders(cors, request)))
+          response.setHeader(name, value);
+      if (hostsOf(request) !== 1) {
+        refuse(response, new GatewayAnswer(400, 'Bad Request'));
+        return;
+      }
+      if (!answersFor.has(hostOf(request))) {
+        refuse(
+          response,
+          new GatewayAnswer(421, 'This host is not served here: ASPM_HOSTS names those that are'),
+        );
+        return;
+      }
+      if (cors && isPreflight(request)) {
+        response.writeHead(204).end();
+        return;
+      }
+      if (!answer) {
+        refuse(response, new GatewayAnswer(503, 'Service Unavailable'));
+        return;
+      }
+      answer(request, response).catch((error: unknown) => refuse(response, error));
+    },
+  );
   refuseUnparsed(server);
   // Longer than clients keep their idle connections, so that none is closed while a request is on its way.
   server.keepAliveTimeout = 75_000;
@@ -105,6 +113,11 @@ export async function openGateway(port: number, options: GatewayOptions = {}): P
 function hostOf({ headers }: IncomingMessage): string {
   const url = URL.parse(`http://${headers.host ?? ''}`);
   return url === null || url.username !== '' || url.pathname !== '/' ? '' : bareHost(url.hostname);
+}
+
+/** One, or whoever stands between reads another one than we do (RFC 9112, 3.2). */
+function hostsOf({ rawHeaders }: IncomingMessage): number {
+  return rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -6,11 +6,13 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { operations } from '#contract/index.ts';
+import { organizations } from '#contract/operations/organizations.ts';
 import { policies } from '#contract/operations/policies.ts';
 import { projects } from '#contract/operations/projects.ts';
-import { toOpaque } from '#domain/ids.ts';
+import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { EXPORTED_LISTS } from '#infra/cli/exported-lists.ts';
 import { PROJECT_ROOT } from '#infra/project.ts';
+import { startHttpServer } from '#test/harness/http-server.ts';
 import { freshAsset, importReport } from '#test/harness/importing.ts';
 import { createTestOrganization } from '#test/harness/organization.ts';
 import { sarifLog } from '#test/harness/sarif.ts';
@@ -69,7 +71,17 @@ describe('an organization’s export', () => {
       },
     });
     const { key } = await org.withKey('findings:read');
-    const folder = await mkdtemp(join(tmpdir(), 'aspm-export-'));
+    const parentId = made[0]?.id ?? '';
+    const sub = await org.client.call(projects.operations.createSubProject, {
+      params: { project_id: parentId },
+      body: { name: 'sub' },
+    });
+    await org.client.call(organizations.operations.addProjectMember, {
+      params: { org_id: org.orgId, project_id: fromOpaque('project', sub.id) ?? '' },
+      body: { user_id: org.admin.userId, role: 'member' },
+    });
+    const parent = await mkdtemp(join(tmpdir(), 'aspm-export-'));
+    const folder = join(parent, 'export');
     try {
       await run(process.execPath, ['infra/cli/export.ts', folder], {
         cwd: PROJECT_ROOT,
@@ -99,6 +111,9 @@ describe('an organization’s export', () => {
           .map(({ id }) => id)
           .sort(),
       ).toEqual(made.map(({ id }) => id).sort());
+      expect(rows('project-members').map(({ project_id }) => project_id)).toEqual([
+        fromOpaque('project', sub.id),
+      ]);
       expect(rows('findings')).toHaveLength(1);
       expect(rows('assets').map(({ id }) => id)).toEqual([asset]);
       expect(rows('policy-versions')).toMatchObject([{ version: 1, rego: expect.any(String) }]);
@@ -108,9 +123,42 @@ describe('an organization’s export', () => {
       expect(all).not.toContain(key);
       expect(all).not.toContain('hash');
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(parent, { recursive: true, force: true });
     }
   });
+
+  it('goes into no folder that is there, and asks at no address where something else answers', async () => {
+    const { url } = inject('service');
+    const attempt = (folder: string, at: string) =>
+      run(process.execPath, ['infra/cli/export.ts', folder], {
+        cwd: PROJECT_ROOT,
+        env: { ...process.env, ASPM_URL: at, ASPM_API_KEY: 'none' },
+      }).catch((error: { code: number; stderr: string }) => error);
+    expect(await attempt(tmpdir(), url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is there already'),
+    });
+    await using elsewhere = await startHttpServer((_, response) => response.end('hello'));
+    const other = `http://127.0.0.1:${elsewhere.port}`;
+    expect(await attempt('nowhere', other)).toMatchObject({
+      code: 1,
+      stderr: `This service does not answer at ${other}\n`,
+    });
+  });
+
+  it.each(['export', 'smoke', 'admin'])(
+    'npm run %s shows its usage where an option is unknown',
+    async (name) => {
+      const refused = await run(process.execPath, [`infra/cli/${name}.ts`, '--bogus'], {
+        cwd: PROJECT_ROOT,
+      }).catch((error: { code: number; stderr: string }) => error);
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') });
+      const { stdout } = await run(process.execPath, [`infra/cli/${name}.ts`, '--help'], {
+        cwd: PROJECT_ROOT,
+      });
+      expect(stdout).toContain('Usage');
+    },
+  );
 
   it('says who it needs where nobody is signed in', async () => {
     const { ASPM_API_KEY: _, ...env } = process.env;

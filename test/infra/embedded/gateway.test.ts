@@ -255,6 +255,22 @@ describe('answers', () => {
     }
   });
 
+  it.each([
+    ['no host', []],
+    ['two hosts', ['localhost', 'evil.example']],
+    ['two hosts, ours last', ['evil.example', 'localhost']],
+    ['the same host twice', ['localhost', 'localhost']],
+  ])('a request that names %s is refused', async (_, hosts) => {
+    const lines = [
+      'GET /api/things/1 HTTP/1.1',
+      ...hosts.map((host) => `Host: ${host}`),
+      'Connection: close',
+    ];
+    const bytes = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
+    const refused = await exchange(Number(new URL(gateway.url).port), bytes);
+    expect([refused?.status, refused?.body.toString()]).toEqual([400, '{"message":"Bad Request"}']);
+  });
+
   it('says which port is taken', async () => {
     const { port } = new URL(gateway.url);
     await expect(openGateway(Number(port))).rejects.toThrow(`Port ${port} is taken`);
