@@ -27,9 +27,10 @@ async function readBlocks(): Promise<Block[]> {
 }
 
 /** What a reader writes in the place of the guide's own values. */
-const OWN_VALUES = (repository: string): [RegExp, string][] => [
+const OWN_VALUES = (repository: string, folder: string): [RegExp, string][] => [
   [/eu-central-1/g, REGION],
   [/REPOSITORY=\S+/, `REPOSITORY=${repository}`],
+  [/aspm-export/, join(folder, 'aspm-export')],
 ];
 
 const open = new AsyncDisposableStack();
@@ -42,9 +43,10 @@ describe('the guide to deploying', () => {
   let shell: Shell;
   let repository: string;
   let endpoint: string;
+  let folder: string;
 
   beforeAll(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'aspm-guide-'));
+    folder = await mkdtemp(join(tmpdir(), 'aspm-guide-'));
     open.defer(() => rm(folder, { recursive: true, force: true }));
     const installed = await ensureEmulator();
     const emulator = await startEmulator({
@@ -84,7 +86,7 @@ describe('the guide to deploying', () => {
       // A later command needs what an earlier one made.
       expect(broken).toBeNull();
       broken = name;
-      const own = OWN_VALUES(repository).reduce((block, [from, to]) => block.replace(from, to), text);
+      const own = OWN_VALUES(repository, folder).reduce((block, [from, to]) => block.replace(from, to), text);
       const { failed, output } = await shell.run(own);
       expect(failed, output.slice(-3000)).toBe(false);
       if (text.includes('cdk bootstrap')) await letPublishImages(endpoint);
