@@ -5,7 +5,7 @@ import { measure } from '#shared/metrics.ts';
 import { type FinishDependencies, finishScan } from '#shared/scans/finish-scan.ts';
 import { isServiceFault } from '#shared/scans/service-fault.ts';
 import type { RunRecord, RunStore, ScannerState } from '#store/runs.ts';
-import type { ScanFailure, ScanRecord } from '#store/scans.ts';
+import type { ScanFailure } from '#store/scans.ts';
 
 export interface FinishRunDependencies extends FinishDependencies {
   readonly runs: RunStore;
@@ -16,7 +16,18 @@ export interface FinishRunDependencies extends FinishDependencies {
  * scan with the last one. A scanner that did not get to its end is a failure, never silently clean.
  */
 export async function finishRun(step: FinishRunStep, dependencies: FinishRunDependencies): Promise<void> {
-  const { runs, scans, clock } = dependencies;
+  await endRun(step, dependencies);
+  await finishScan(step.org_id, step.scan_id, dependencies);
+}
+
+/**
+ * Ends a run, counts it on its scan, and gives back what it held. What an asset that was deleted left undone is
+ * cancelled, and no part of its scan any more: nobody failed.
+ */
+export async function endRun(
+  step: FinishRunStep,
+  { runs, scans, clock }: Pick<FinishRunDependencies, 'runs' | 'scans' | 'clock'>,
+): Promise<void> {
   const ref = { orgId: step.org_id, scanId: step.scan_id, assetId: step.asset_id, runId: step.run_id };
   const [run, scan] = await Promise.all([
     runs.get(ref.orgId, ref.scanId, ref.assetId),
@@ -25,24 +36,28 @@ export async function finishRun(step: FinishRunStep, dependencies: FinishRunDepe
   if (!run || !scan || run.id !== ref.runId) return;
   if (run.status === 'running' || run.status === 'waiting') {
     const at = clock.now();
-    const states = endStates(run, scan, step.failure, timestamp(at));
+    const isWhole = run.scanners.every((scanner) => run.states[scanner]?.status === 'completed');
+    const isDeleted = !isWhole && !(await runs.hasAsset(ref.orgId, ref.assetId));
+    const isCancelled = scan.status === 'cancelled' || isDeleted;
+    const states = endStates(run, isCancelled, step.failure, timestamp(at));
     const all = run.scanners.map((scanner) => ({ scanner, state: states[scanner] }));
     const failed = all.filter(({ state }) => state?.status !== 'completed');
-    const status = scan.status === 'cancelled' ? 'cancelled' : failed.length > 0 ? 'failed' : 'completed';
+    const status = isCancelled ? 'cancelled' : failed.length > 0 ? 'failed' : 'completed';
     const ended = await runs.finish(
       ref,
       run,
       { status, states, at },
       scans.countdownWrite(ref.orgId, scan, {
         done: all.length - failed.length,
-        failed: failed.length,
+        failed: isDeleted ? 0 : failed.length,
+        dropped: isDeleted ? failed.length : 0,
         heard: failed.filter(({ state }) => state?.result).length,
         counts: sumCounts(all.map(({ state }) => state?.result?.counts ?? {})),
         newCount: sum(all.map(({ state }) => state?.result?.new_count ?? 0)),
         resolvedCount: sum(all.map(({ state }) => state?.result?.resolved_count ?? 0)),
         hiddenCount: sum(all.flatMap(({ state }) => (state?.result?.hidden ?? []).map(({ count }) => count))),
         commit: run.commit,
-        failures: scan.status === 'cancelled' ? [] : failuresOf(run, failed),
+        failures: isCancelled ? [] : failuresOf(run, failed),
       }),
     );
     if (ended && status !== 'cancelled') {
@@ -50,13 +65,12 @@ export async function finishRun(step: FinishRunStep, dependencies: FinishRunDepe
       measure({ RunsEnded: 1, RunsFailed: isServiceFault(run, codes) ? 1 : 0 });
     }
   }
-  await finishScan(ref.orgId, ref.scanId, dependencies);
 }
 
 /** Scanners that have not ended get the reason why they never will. */
 function endStates(
   run: RunRecord,
-  scan: ScanRecord,
+  isCancelled: boolean,
   failure: FinishRunStep['failure'],
   now: string,
 ): RunRecord['states'] {
@@ -66,7 +80,7 @@ function endStates(
       const state = run.states[scanner];
       if (state && (state.status === 'completed' || state.status === 'failed')) return [scanner, state];
       const idle = { started_at: null, finding_count: null, result: null };
-      if (scan.status === 'cancelled')
+      if (isCancelled)
         return [scanner, { ...idle, ...state, status: 'cancelled', finished_at: now, error: null }];
       return [scanner, { ...idle, ...state, status: 'failed', finished_at: now, error: reason }];
     }),

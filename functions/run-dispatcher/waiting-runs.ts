@@ -1,9 +1,11 @@
 import { TIER_LIMITS, type TierLimits } from '#contract/limits.ts';
 import { timestamp } from '#domain/clock.ts';
+import { endRun } from '#functions/finish-run/finish-run.ts';
 import { logInfo } from '#shared/log.ts';
 import { withRequestId } from '#shared/request-scope.ts';
+import { endScan } from '#shared/scans/finish-scan.ts';
 import { makeClaim } from '#shared/security/claims.ts';
-import type { RunRecord } from '#store/runs.ts';
+import type { RunRecord, RunRef } from '#store/runs.ts';
 import type { ScanRecord } from '#store/scans.ts';
 import type { DispatcherDependencies } from './dispatch.ts';
 
@@ -23,7 +25,7 @@ export interface WaitingRuns {
 /** An organization's waiting runs, the oldest scan's first. */
 export function openWaitingRuns(orgId: string, dependencies: DispatcherDependencies): WaitingRuns {
   const { organizations, runs } = dependencies;
-  type Opened = { limits: TierLimits | null; queue: { scanId: string; assetId: string }[]; full: boolean };
+  type Opened = { limits: TierLimits | null; queue: Omit<RunRef, 'orgId'>[]; full: boolean };
   let opened: Promise<Opened> | null = null;
 
   async function open(): Promise<Opened> {
@@ -50,7 +52,7 @@ export function openWaitingRuns(orgId: string, dependencies: DispatcherDependenc
       if (!entry || !limits) return 'none';
       const run = await runs.get(orgId, entry.scanId, entry.assetId);
       if (run?.status !== 'waiting') {
-        if (run) await runs.dropWaiting(orgId, run);
+        await runs.dropWaiting(orgId, entry);
         queue.shift();
         continue;
       }
@@ -76,8 +78,9 @@ async function start(
   scan: ScanRecord,
   limits: TierLimits,
   place: number | null,
-  { runs, scans, executions, clock }: DispatcherDependencies,
+  dependencies: DispatcherDependencies,
 ): Promise<Start | 'gone'> {
+  const { runs, scans, executions, clock } = dependencies;
   const { claim, hash } = makeClaim();
   const at = clock.now();
   // A scan's time does not run while it waits for a place: that is no fault of its organization.
@@ -93,6 +96,10 @@ async function start(
     at,
     place === null ? null : { place, deadlineAt },
   );
+  if (admission === 'deleted') {
+    await endDeleted(orgId, run, dependencies);
+    return 'gone';
+  }
   if (admission !== 'admitted') return admission;
   try {
     if (isFirst) await scans.firstRunBegan(orgId, scan.id, deadlineAt, at);
@@ -113,4 +120,18 @@ async function start(
     await runs.returnToQueue(orgId, run, place);
     throw error;
   }
+}
+
+/** Its asset was deleted while it waited: it never starts, and its scan goes on without it. */
+async function endDeleted(
+  orgId: string,
+  run: RunRecord,
+  dependencies: DispatcherDependencies,
+): Promise<void> {
+  const ids = { org_id: orgId, scan_id: run.scan_id, asset_id: run.asset_id, run_id: run.id };
+  await withRequestId(run.request_id, async () => {
+    await endRun(ids, dependencies);
+    await endScan(orgId, run.scan_id, dependencies);
+    logInfo('run dropped: its asset was deleted', ids);
+  });
 }

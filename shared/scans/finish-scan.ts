@@ -22,7 +22,16 @@ export async function finishScan(
   scanId: string,
   dependencies: FinishDependencies,
 ): Promise<void> {
-  const { scans, clock } = dependencies;
+  await endScan(orgId, scanId, dependencies);
+  await wakeWaiting(orgId, dependencies);
+}
+
+/** Ends a scan whose last run has ended; what waits for its place is left to the sweep. Safe to repeat. */
+export async function endScan(
+  orgId: string,
+  scanId: string,
+  { scans, clock }: Pick<FinishDependencies, 'scans' | 'clock'>,
+): Promise<void> {
   const scan = await scans.get(orgId, scanId);
   if (scan?.status === 'running' && scan.remaining === 0) {
     const attribution = {
@@ -33,11 +42,12 @@ export async function finishScan(
     };
     await scans.finish(orgId, scan, outcomeOf(scan), attribution);
   }
-  await wakeWaiting(orgId, dependencies);
 }
 
 /** `partial`: some scanner on some asset failed, or did not tell all. Never silently clean (design 7). */
-function outcomeOf(scan: ScanRecord): 'completed' | 'partial' | 'failed' {
+function outcomeOf(scan: ScanRecord): 'completed' | 'partial' | 'failed' | 'cancelled' {
+  // The one asset that it was to look at was deleted.
+  if (scan.scope === 'asset' && scan.total === 0) return 'cancelled';
   if (scan.failed === 0 && scan.failures.length === 0) return 'completed';
   return scan.done + scan.heard === 0 ? 'failed' : 'partial';
 }

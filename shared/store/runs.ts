@@ -4,6 +4,7 @@ import { timestamp } from '#domain/clock.ts';
 import { isOrigin, type Origin } from '#domain/origin.ts';
 import { HIDING_KINDS, SCANNERS, type Scanner } from '#domain/vocabulary.ts';
 import {
+  assetKey,
   capacityKey,
   deletedRunsKey,
   runKey,
@@ -98,7 +99,7 @@ const IDLE: ScannerState = {
   result: null,
 };
 
-export type Admission = 'admitted' | 'waits' | 'taken' | 'gone';
+export type Admission = 'admitted' | 'waits' | 'taken' | 'gone' | 'deleted';
 
 class NotAdmitted extends Error {
   override readonly name = 'NotAdmitted';
@@ -223,7 +224,7 @@ export function createRunStore(table: Table) {
       }
     },
 
-    async listWaiting(orgId: string, limit: number): Promise<{ scanId: string; assetId: string }[]> {
+    async listWaiting(orgId: string, limit: number): Promise<Omit<RunRef, 'orgId'>[]> {
       const { items } = await table.queryPage({
         KeyConditionExpression: 'pk = :partition',
         ExpressionAttributeValues: { ':partition': waitingRunsPartition(orgId) },
@@ -231,9 +232,15 @@ export function createRunStore(table: Table) {
         Limit: limit,
       });
       return items.map((item) => {
-        const entry = z.object({ scan_id: z.string(), asset_id: z.string() }).parse(item);
-        return { scanId: entry.scan_id, assetId: entry.asset_id };
+        const entry = z.object({ sk: z.string(), scan_id: z.string(), asset_id: z.string() }).parse(item);
+        const runId = entry.sk.slice(waitingId({ scan_id: entry.scan_id, id: '' }).length);
+        return { scanId: entry.scan_id, assetId: entry.asset_id, runId };
       });
+    },
+
+    /** Whether a run's asset is there: one that is deleted is gone from then on. */
+    async hasAsset(orgId: string, assetId: string): Promise<boolean> {
+      return (await table.get(assetKey(orgId, assetId))) !== null;
     },
 
     /** What an organization runs right now. */
@@ -248,7 +255,8 @@ export function createRunStore(table: Table) {
     /**
      * Starts a waiting run if the tier's number of scanner processes allows, and its place is free.
      * @param bound where the deployment bounds its runners: the place to take, and until when the run then has time
-     * @returns why not: it `waits` for its organization's others, the place is `taken`, or it no longer waits
+     * @returns why not: it `waits` for its organization's others, the place is `taken`, it no longer waits, or its
+     * asset was `deleted`
      */
     async admit(
       orgId: string,
@@ -279,6 +287,14 @@ export function createRunStore(table: Table) {
               },
             },
             otherwise: () => new NotAdmitted('gone'),
+          },
+          {
+            ConditionCheck: {
+              Key: assetKey(orgId, run.asset_id),
+              ConditionExpression: 'attribute_exists(pk)',
+            },
+            // Before what is only full for now: this one never starts.
+            otherwise: () => new NotAdmitted('deleted'),
           },
           {
             Update: {
@@ -322,19 +338,19 @@ export function createRunStore(table: Table) {
     },
 
     /** Removes an entry whose run does not wait; not that of one that waits again by now. */
-    async dropWaiting(orgId: string, run: RunRecord): Promise<void> {
+    async dropWaiting(orgId: string, { scanId, assetId, runId }: Omit<RunRef, 'orgId'>): Promise<void> {
       await applied(
         table.transact([
           {
             ConditionCheck: {
-              Key: runKey(orgId, run.scan_id, run.asset_id),
+              Key: runKey(orgId, scanId, assetId),
               ConditionExpression: 'attribute_not_exists(pk) OR #status <> :waiting',
               ExpressionAttributeNames: { '#status': 'status' },
               ExpressionAttributeValues: { ':waiting': 'waiting' },
             },
             otherwise: () => new NotApplied(),
           },
-          { Delete: { Key: waitingRunKey(orgId, waitingId(run)) } },
+          { Delete: { Key: waitingRunKey(orgId, waitingId({ scan_id: scanId, id: runId })) } },
         ]),
       );
     },

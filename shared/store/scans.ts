@@ -265,6 +265,8 @@ export function createScanStore(table: Table) {
       run: {
         done: number;
         failed: number;
+        /** Scanners of an asset that was deleted: nothing is told of them. */
+        dropped: number;
         heard: number;
         counts: ReadonlyMap<string, number>;
         newCount: number;
@@ -280,16 +282,18 @@ export function createScanStore(table: Table) {
       return {
         Update: {
           Key: scanKey(orgId, held.id),
-          UpdateExpression: `ADD remaining :less, done :done, #failed :failed, heard :heard, new_count :new, resolved_count :resolved, hidden_count :hidden${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
+          UpdateExpression: `ADD remaining :less, #total :dropped, done :done, #failed :failed, heard :heard, new_count :new, resolved_count :resolved, hidden_count :hidden${adds} SET failures = list_append(failures, :failures), #commit = :commit`,
           // A scan that was deleted meanwhile must not come back as a fragment.
           ConditionExpression: 'attribute_exists(pk)',
           ExpressionAttributeNames: {
             '#failed': 'failed',
+            '#total': 'total',
             '#commit': 'commit',
             ...Object.fromEntries(cells.map(([cell], index) => [`#c${index}`, `c${cell}`])),
           },
           ExpressionAttributeValues: {
             ':less': -1,
+            ':dropped': -run.dropped,
             ':done': run.done,
             ':failed': run.failed,
             ':heard': run.heard,

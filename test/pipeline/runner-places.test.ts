@@ -9,15 +9,18 @@ import { finishRun } from '#functions/finish-run/finish-run.ts';
 import { dispatchRuns } from '#functions/run-dispatcher/dispatch.ts';
 import { sweep } from '#functions/sweep/sweep.ts';
 import { createTables } from '#infra/local/dynamodb.ts';
+import { createAssetStore } from '#store/assets.ts';
+import { createCounterStore } from '#store/counters.ts';
 import { createExportStore } from '#store/exports.ts';
 import { runKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
+import { createRecordDeletions, type RecordDeletions } from '#store/record-deletions.ts';
 import { createRunnerPlaceStore } from '#store/runner-places.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
 import { createTable, type Table } from '#store/table.ts';
-import { testAttribution } from '#test/harness/samples.ts';
+import { sampleAsset, testAttribution } from '#test/harness/samples.ts';
 
 /**
  * A bound on runners over all organizations, on a table of its own: the sweep and the dispatcher of the service
@@ -27,12 +30,14 @@ const clock = { at: Date.now(), now: () => clock.at };
 let requests = 0;
 let table: Table;
 let stores: ReturnType<typeof storesOf>;
+let deletions: RecordDeletions;
 
 function storesOf(on: Table) {
   return {
     scans: createScanStore(on),
     runs: createRunStore(on),
     organizations: createOrganizationStore(on),
+    assets: createAssetStore(on, createCounterStore(on, 1)),
     exports: createExportStore(on),
     manifests: createManifestStore(on),
     places: createRunnerPlaceStore(on),
@@ -61,6 +66,7 @@ beforeAll(async () => {
   );
   table = createTable(name, client);
   stores = storesOf(table);
+  deletions = createRecordDeletions(table, stores.assets, createCounterStore(table, 1));
 });
 
 async function requestsOf(work: () => Promise<unknown>): Promise<number> {
@@ -153,12 +159,14 @@ async function plan(orgId: string, runs: number): Promise<string> {
     testAttribution(clock.at),
   );
   await stores.scans.admit(orgId, scan, limits, clock.at);
+  const planned = Array.from({ length: runs }, () => sampleAsset());
+  for (const asset of planned) await stores.assets.create(orgId, asset, testAttribution(clock.at));
   await stores.runs.plan(
     orgId,
     id,
-    Array.from({ length: runs }, () => ({
+    planned.map((asset) => ({
       id: randomUUID(),
-      assetId: randomUUID(),
+      assetId: asset.id,
       scanners: ['gitleaks'] as const,
       branch: null,
       defaultBranch: true,
@@ -174,7 +182,7 @@ async function plan(orgId: string, runs: number): Promise<string> {
 type Step =
   | { kind: 'plan'; org: number; runs: number }
   | { kind: 'deliver'; many: number }
-  | { kind: 'end' | 'lose' | 'purge'; which: number }
+  | { kind: 'end' | 'lose' | 'purge' | 'delete'; which: number }
   | { kind: 'break' | 'mend' | 'sweep' };
 
 const STEP: fc.Arbitrary<Step> = fc.oneof(
@@ -182,7 +190,13 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('deliver' as const), many: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ kind: fc.constant('deliver' as const), many: fc.integer({ min: 1, max: 4 }) }),
   fc.record({
-    kind: fc.constantFrom('end' as const, 'end' as const, 'lose' as const, 'purge' as const),
+    kind: fc.constantFrom(
+      'end' as const,
+      'end' as const,
+      'lose' as const,
+      'purge' as const,
+      'delete' as const,
+    ),
     which: fc.nat(9),
   }),
   fc.record({ kind: fc.constantFrom('break' as const, 'mend' as const, 'sweep' as const) }),
@@ -200,6 +214,10 @@ describe('places of runners', () => {
           const scans: [string, string][] = [];
           const pick = (which: number) =>
             [...service.running.values()][which % Math.max(1, service.running.size)];
+          /** Assets that were deleted, with how many runs had been started by then. */
+          const deleted = new Map<string, number>();
+          const left = async () =>
+            (await Promise.all(scans.map(([orgId, id]) => stores.runs.listAll(orgId, id)))).flat();
           const perform = async (step: Step): Promise<void> => {
             clock.at += 1000;
             if (step.kind === 'plan') {
@@ -214,6 +232,18 @@ describe('places of runners', () => {
               await service.sweep();
             }
             if (!('which' in step)) return;
+            if (step.kind === 'delete') {
+              const all = await left();
+              const gone = all[step.which % Math.max(1, all.length)]?.asset_id;
+              if (gone !== undefined && !deleted.has(gone)) {
+                const [orgId] =
+                  scans.find(([, id]) => all.some((run) => run.asset_id === gone && run.scan_id === id)) ??
+                  [];
+                await deletions.beginAsset(String(orgId), gone, testAttribution(clock.at));
+                deleted.set(gone, service.started.length);
+              }
+              return;
+            }
             const run = pick(step.which);
             if (!run) return;
             if (step.kind === 'end') await service.end(run);
@@ -238,8 +268,6 @@ describe('places of runners', () => {
 
           // Everything that waits gets its turn, and ends.
           service.state.failing = false;
-          const left = async () =>
-            (await Promise.all(scans.map(([orgId, id]) => stores.runs.listAll(orgId, id)))).flat();
           for (let round = 0; round < 200; round += 1) {
             clock.at += 31_000;
             await service.sweep();
@@ -249,11 +277,14 @@ describe('places of runners', () => {
             if (open.length === 0) break;
           }
           expect((await left()).map(({ status }) => status)).toEqual(
-            (await left()).map(() => expect.stringMatching(/^(?:completed|failed)$/)),
+            (await left()).map(() => expect.stringMatching(/^(?:completed|failed|cancelled)$/)),
           );
           await service.sweep();
           while (service.messages.length > 0) await service.deliver(3);
           expect(await service.places()).toEqual({ held: [], turns: [] });
+          for (const [at, { asset_id }] of service.started.entries())
+            expect(at).toBeLessThan(deleted.get(asset_id) ?? Infinity);
+          for (const orgId of orgs) expect(await stores.runs.listWaiting(orgId, 10)).toEqual([]);
           // Scans that lost a run for good would be looked at for ever.
           for (const { orgId, scanId } of await stores.scans.listActive()) {
             const scan = await stores.scans.require(orgId, scanId);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { Metrics } from '@aws-lambda-powertools/metrics';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import type { RunExecution } from '#events/pipeline.ts';
+import { finishRun } from '#functions/finish-run/finish-run.ts';
 import { dispatchRuns } from '#functions/run-dispatcher/dispatch.ts';
 import { planScan } from '#functions/scan-planner/plan-scan.ts';
 import { sweep } from '#functions/sweep/sweep.ts';
@@ -9,9 +11,10 @@ import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createExportStore } from '#store/exports.ts';
 import { createImportStore } from '#store/imports.ts';
-import { capacityKey, exportKey } from '#store/keys.ts';
+import { capacityKey, exportKey, scanLockKey } from '#store/keys.ts';
 import { createManifestStore } from '#store/manifests.ts';
 import { createOrganizationStore } from '#store/organizations.ts';
+import { createRecordDeletions } from '#store/record-deletions.ts';
 import { createRunnerPlaceStore } from '#store/runner-places.ts';
 import { createRunStore } from '#store/runs.ts';
 import { createScanStore } from '#store/scans.ts';
@@ -177,6 +180,115 @@ describe('a step that comes twice, or not at all', () => {
     clock.at += 31_000;
     await sweep(dependencies);
     expect(sent.scans).toEqual([scanId]);
+  });
+});
+
+describe('an asset that is deleted', () => {
+  const counters = createCounterStore(table, 1);
+  const deletions = createRecordDeletions(table, createAssetStore(table, counters), counters);
+  const remove = (assetId: string) => deletions.beginAsset(org.orgId, assetId, testAttribution(clock.at));
+  const targetOf = async (scanId: string) => String((await scanOf(scanId)).target_id);
+
+  it('has no run started that waits: its scan ends, and leaves nothing behind', async () => {
+    const scanId = await accept();
+    const assetId = await targetOf(scanId);
+    await plan(scanId);
+    await remove(assetId);
+    await dispatch();
+    expect(executions.started).toEqual([]);
+    expect(await scanOf(scanId)).toMatchObject({
+      status: 'cancelled',
+      remaining: 0,
+      total: 0,
+      failed: 0,
+      failures: [],
+    });
+    expect((await stores.runs.get(org.orgId, scanId, assetId))?.status).toBe('cancelled');
+    expect(await stores.runs.listWaiting(org.orgId, 10)).toEqual([]);
+    expect(await capacity()).toMatchObject({ running_scans: 0 });
+    expect((await capacity()).running_scanners ?? 0).toBe(0);
+    expect(await table.get(scanLockKey(org.orgId, 'asset', assetId, null))).toBeNull();
+    expect((await stores.scans.listActive()).map((one) => one.scanId)).not.toContain(scanId);
+  });
+
+  it('goes out of a scan of several, which ends with the others', async () => {
+    const [kept, gone] = [sampleAsset(), sampleAsset()];
+    for (const asset of [kept, gone]) await stores.assets.create(org.orgId, asset, testAttribution(clock.at));
+    const scanId = randomUUID();
+    await stores.scans.create(
+      org.orgId,
+      {
+        id: scanId,
+        scope: 'organization',
+        targetId: null,
+        scanners: ['gitleaks'],
+        branch: null,
+        trigger: 'api',
+      },
+      TIER_LIMITS.free,
+      null,
+      testAttribution(clock.at),
+    );
+    await plan(scanId);
+    await remove(gone.id);
+    await dispatch();
+    expect(executions.started.map(({ asset_id }) => asset_id)).toEqual([kept.id]);
+    expect(await scanOf(scanId)).toMatchObject({ status: 'running', remaining: 1, total: 1, failed: 0 });
+    const [run] = executions.started as [RunExecution];
+    const ref = { orgId: org.orgId, scanId, assetId: kept.id, runId: run.run_id };
+    await stores.runs.scannerReported(ref, 'gitleaks', 0, clock.at);
+    await stores.runs.scannerIngested(ref, 'gitleaks', {
+      counts: {},
+      new_count: 0,
+      resolved_count: 0,
+      manifests: [],
+    });
+    await finishRun(run, dependencies);
+    expect(await scanOf(scanId)).toMatchObject({ status: 'completed', remaining: 0, total: 1, done: 1 });
+  });
+
+  it('is no failure of the service where its run was started already', async () => {
+    const measured = vi.spyOn(Metrics.prototype, 'addMetric');
+    const scanId = await accept();
+    await plan(scanId);
+    await dispatch();
+    await remove(await targetOf(scanId));
+    const [run] = executions.started as [RunExecution];
+    const step = { ...run, failure: { Error: 'States.TaskFailed', Cause: 'The runner ended with 1' } };
+    await finishRun(step, dependencies);
+    expect(await scanOf(scanId)).toMatchObject({ status: 'cancelled', failures: [] });
+    expect(await capacity()).toMatchObject({ running_scans: 0, running_scanners: 0 });
+    expect(measured).not.toHaveBeenCalled();
+
+    // The same end of an asset that is there is one.
+    const other = await accept();
+    await plan(other);
+    await dispatch();
+    await finishRun({ ...step, ...(executions.started[1] as RunExecution) }, dependencies);
+    expect(await scanOf(other)).toMatchObject({
+      status: 'failed',
+      failures: [{ code: 'internal_error' }, {}],
+    });
+    expect(measured).toHaveBeenCalledWith('RunsFailed', 'Count', 1);
+    measured.mockRestore();
+  });
+
+  it('leaves no entry of a cancelled scan in the queue, whose run is gone by now', async () => {
+    const scanId = await accept();
+    const assetId = await targetOf(scanId);
+    await plan(scanId);
+    await remove(assetId);
+    await stores.scans.finish(org.orgId, await scanOf(scanId), 'cancelled', testAttribution(clock.at));
+    await deletions.continueAsset(
+      org.orgId,
+      assetId,
+      clock.at,
+      () => true,
+      async () => true,
+    );
+    expect(await stores.runs.get(org.orgId, scanId, assetId)).toBeNull();
+    await dispatch();
+    expect(await stores.runs.listWaiting(org.orgId, 10)).toEqual([]);
   });
 });
 
