@@ -11,7 +11,11 @@ export const ScanRequested = z.object({ org_id: z.uuid(), scan_id: z.uuid() });
 export type ScanRequested = z.infer<typeof ScanRequested>;
 
 /** Queue `run-dispatch`: "something of this organization may be able to start now". Repeats are harmless. */
-export const DispatchRequested = z.object({ org_id: z.uuid() });
+export const DispatchRequested = z.object({
+  org_id: z.uuid(),
+  /** From the sweep: organizations are said to wait for a place of the deployment's. */
+  has_turns: z.boolean().optional(),
+});
 export type DispatchRequested = z.infer<typeof DispatchRequested>;
 
 /**

@@ -35,5 +35,5 @@ export async function sweepPlaces({
   const [first] = turns.toSorted((a, b) => a.turn - b.turn);
   if (!first) return;
   if (clock.now() - first.turn > FORGOTTEN) await places.withdraw(first.orgId);
-  await dispatchRequests.send({ org_id: first.orgId });
+  await dispatchRequests.send({ org_id: first.orgId, has_turns: true });
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { TIER_LIMITS } from '#contract/limits.ts';
 import { timestamp } from '#domain/clock.ts';
-import type { RunExecution } from '#events/pipeline.ts';
+import type { DispatchRequested, RunExecution } from '#events/pipeline.ts';
 import { finishRun } from '#functions/finish-run/finish-run.ts';
 import { dispatchRuns } from '#functions/run-dispatcher/dispatch.ts';
 import { sweep } from '#functions/sweep/sweep.ts';
@@ -79,7 +79,7 @@ async function requestsOf(work: () => Promise<unknown>): Promise<number> {
 function deployment(maxRunners: number) {
   const running = new Map<string, RunExecution>();
   const started: RunExecution[] = [];
-  const messages: string[] = [];
+  const messages: DispatchRequested[] = [];
   const state = { failing: false };
   const dependencies = {
     ...stores,
@@ -95,7 +95,7 @@ function deployment(maxRunners: number) {
       stop: async (runId: string) => void running.delete(runId),
     },
     scanRequests: { send: async () => {} },
-    dispatchRequests: { send: async ({ org_id }: { org_id: string }) => void messages.push(org_id) },
+    dispatchRequests: { send: async (message: DispatchRequested) => void messages.push(message) },
     importRequests: { send: async () => {} },
     listPendingDeletions: async () => [],
     deletions: { send: async () => {} },
@@ -113,11 +113,9 @@ function deployment(maxRunners: number) {
     /** Dispatchers at work at once, each with a message; one that fails comes again. */
     async deliver(many: number) {
       const taken = messages.splice(0, many);
-      const done = await Promise.allSettled(
-        taken.map((orgId) => dispatchRuns({ org_id: orgId }, dependencies)),
-      );
+      const done = await Promise.allSettled(taken.map((message) => dispatchRuns(message, dependencies)));
       for (const [at, { status }] of done.entries())
-        if (status === 'rejected') messages.push(taken[at] as string);
+        if (status === 'rejected') messages.push(taken[at] as DispatchRequested);
     },
     async end(run: RunExecution) {
       running.delete(run.run_id);
@@ -223,7 +221,7 @@ describe('places of runners', () => {
             if (step.kind === 'plan') {
               const orgId = orgs[step.org] as string;
               scans.push([orgId, await plan(orgId, step.runs)]);
-              service.messages.push(orgId);
+              service.messages.push({ org_id: orgId });
             }
             if (step.kind === 'deliver') await service.deliver(step.many);
             if (step.kind === 'break' || step.kind === 'mend') service.state.failing = step.kind === 'break';
@@ -374,6 +372,23 @@ describe('places of runners', () => {
     await drain(service);
   });
 
+  it('are asked for no more once the bound is gone: whoever waited for one is started, and nothing is left', async () => {
+    const bound = deployment(1);
+    const [first, second, third] = [await organization(), await organization(), await organization()];
+    for (const orgId of [first, second, third]) {
+      await plan(orgId, 1);
+      await bound.dispatch(orgId);
+    }
+    expect((await bound.places()).turns).toHaveLength(2);
+    const free = deployment(0);
+    for (const [id, run] of bound.running) free.running.set(id, run);
+    await free.sweep();
+    while (free.messages.length > 0) await free.deliver(10);
+    expect(free.started.map(({ org_id }) => org_id)).toEqual([second, third]);
+    expect((await free.places()).turns).toEqual([]);
+    await drain(free);
+  });
+
   it('cost two requests more than none, and nothing where there is no bound', async () => {
     const orgId = await organization();
     await plan(orgId, 1);
@@ -398,7 +413,7 @@ async function drain(service: ReturnType<typeof deployment>): Promise<void> {
   for (let round = 0; round < 100; round += 1) {
     for (const run of [...service.running.values()]) await service.end(run);
     const { turns } = await service.places();
-    service.messages.push(...turns.map(({ orgId }) => orgId));
+    service.messages.push(...turns.map(({ orgId }) => ({ org_id: orgId })));
     if (service.messages.length === 0 && service.running.size === 0) break;
     await service.deliver(10);
   }
