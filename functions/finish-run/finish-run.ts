@@ -1,6 +1,7 @@
 import { timestamp } from '#domain/clock.ts';
 import type { Scanner } from '#domain/vocabulary.ts';
 import type { FinishRunStep } from '#events/pipeline.ts';
+import { logInfo, logWarning } from '#shared/log.ts';
 import { measure } from '#shared/metrics.ts';
 import { type FinishDependencies, finishScan } from '#shared/scans/finish-scan.ts';
 import { isServiceFault } from '#shared/scans/service-fault.ts';
@@ -16,8 +17,12 @@ export interface FinishRunDependencies extends FinishDependencies {
  * scan with the last one. A scanner that did not get to its end is a failure, never silently clean.
  */
 export async function finishRun(step: FinishRunStep, dependencies: FinishRunDependencies): Promise<void> {
+  const { org_id, scan_id, run_id, failure } = step;
+  const ids = { org_id, scan_id, run_id };
+  if (failure) logWarning('run ended by a failure', { ...ids, error: failure.Error, cause: failure.Cause });
   await endRun(step, dependencies);
-  await finishScan(step.org_id, step.scan_id, dependencies);
+  await finishScan(org_id, scan_id, dependencies);
+  logInfo('run finished', ids);
 }
 
 /**

@@ -1,7 +1,6 @@
 import { systemClock } from '#domain/clock.ts';
 import { FinishRunStep } from '#events/pipeline.ts';
 import { readConfig } from '#shared/config.ts';
-import { logInfo, logWarning } from '#shared/log.ts';
 import { createQueue } from '#shared/queue.ts';
 import { withRequestId } from '#shared/request-scope.ts';
 import { createRunStore } from '#store/runs.ts';
@@ -21,16 +20,5 @@ const dependencies = {
 
 export async function handler(event: unknown): Promise<void> {
   const step = FinishRunStep.parse(event);
-  await withRequestId(step.request_id, () => finish(step));
-}
-
-async function finish(step: FinishRunStep): Promise<void> {
-  if (step.failure)
-    logWarning('run ended by a failure', {
-      run_id: step.run_id,
-      error: step.failure.Error,
-      cause: step.failure.Cause,
-    });
-  await finishRun(step, dependencies);
-  logInfo('run finished', { org_id: step.org_id, scan_id: step.scan_id, run_id: step.run_id });
+  await withRequestId(step.request_id, () => finishRun(step, dependencies));
 }

@@ -3,7 +3,6 @@ import { type FinishRunDependencies, finishRun } from '#functions/finish-run/fin
 import type { IngestDependencies } from '#shared/ingest/context.ts';
 import { ManifestBusy } from '#shared/ingest/context.ts';
 import { ingestReport } from '#shared/ingest/ingest.ts';
-import { logInfo } from '#shared/log.ts';
 import type { DelayedQueue } from '#shared/queue.ts';
 import { withRequestId } from '#shared/request-scope.ts';
 import type { ImportStore } from '#store/imports.ts';
@@ -58,7 +57,6 @@ async function ingestAndFinish(
     return;
   }
   await finishRun(message, dependencies);
-  logInfo('run finished', { org_id, scan_id, run_id });
   if (turn < 0) return;
   const [next] = await imports.listWaiting(org_id, asset_id);
   if (next) await importRequests.send({ org_id, asset_id, scan_id: next.scan_id, run_id: next.run_id });

@@ -62,6 +62,7 @@ export const runnerGateOperations: Implementations<typeof runnerGate.operations,
       reachable: typeof reachable === 'string' ? reachable : [...reachable],
       repository_exclusions: await dependencies.readRepositoryExclusions(ref.orgId),
       request_id: run.request_id ?? null,
+      scan_id: ref.scanId,
       databases: await addressesOf(
         KEPT_DATABASES.filter((name) => run.scanners.includes(name)),
         bucket,

@@ -45,6 +45,7 @@ try {
   const gate = createGateClient(RUNNER_API_URL);
   const job = await gate.claim(ORG_ID, RUN_ID, RUN_CLAIM);
   if (job.request_id) logFor({ request_id: job.request_id });
+  if (job.scan_id) logFor({ scan_id: job.scan_id });
   runInfo('run began', { scanners: job.scanners.join(',') });
   await runJob(job, gate, folder, stop);
   runInfo('run ended', {

@@ -8,6 +8,7 @@ import type { Executions } from '#shared/executions.ts';
 import { logError, logWarning } from '#shared/log.ts';
 import { measure } from '#shared/metrics.ts';
 import type { Queue } from '#shared/queue.ts';
+import { withRequestId } from '#shared/request-scope.ts';
 import { finishScan } from '#shared/scans/finish-scan.ts';
 import type { ExportStore, PendingExport } from '#store/exports.ts';
 import type { ManifestStore } from '#store/manifests.ts';
@@ -203,17 +204,29 @@ async function endLostRuns(
     }
     const fresh = run.started_at !== null && clock.now() - Date.parse(run.started_at) < PATIENCE;
     if (!overdue && (fresh || (await executions.isRunning(run.id)))) continue;
-    logWarning('ending a lost run', { org_id: orgId, scan_id: scan.id, run_id: run.id, overdue });
-    if (overdue && scan.trigger !== 'import') await executions.stop(run.id, 'past the deadline of the scan');
-    await finishRun(
-      {
-        org_id: orgId,
-        scan_id: scan.id,
-        asset_id: run.asset_id,
-        run_id: run.id,
-        failure: { Error: overdue ? 'States.Timeout' : 'ExecutionLost' },
-      },
-      dependencies,
-    );
+    // The sweep is set off by no request: the run's record knows it.
+    await withRequestId(run.request_id, () => endLostRun(orgId, scan, run, overdue, dependencies));
   }
+}
+
+async function endLostRun(
+  orgId: string,
+  scan: ScanRecord,
+  run: RunRecord,
+  overdue: boolean,
+  dependencies: SweepDependencies,
+): Promise<void> {
+  logWarning('ending a lost run', { org_id: orgId, scan_id: scan.id, run_id: run.id, overdue });
+  if (overdue && scan.trigger !== 'import')
+    await dependencies.executions.stop(run.id, 'past the deadline of the scan');
+  await finishRun(
+    {
+      org_id: orgId,
+      scan_id: scan.id,
+      asset_id: run.asset_id,
+      run_id: run.id,
+      failure: { Error: overdue ? 'States.Timeout' : 'ExecutionLost' },
+    },
+    dependencies,
+  );
 }

@@ -51,6 +51,13 @@ async function takeOnce(
       await takeIn(place, run, uploaded, dependencies);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'service_unavailable') throw error;
+      // Not its message, which may quote what was uploaded.
+      logInfo('upload refused', {
+        org_id: place.orgId,
+        scan_id: place.scanId,
+        run_id: run.id,
+        code: error.code,
+      });
       await fail(place, error.message, dependencies);
     }
   }

@@ -86,6 +86,9 @@ describe('the id of a request', () => {
     );
     // By its own name in each line; the access log has the gateway's own id beside it.
     for (const line of lines) expect(line.request_id).toBe(id);
+    const scanId = fromOpaque('scan', String(answer.body.id));
+    for (const line of lines.filter(({ function: by }) => by !== 'gateway'))
+      expect(line).toMatchObject({ org_id: org.orgId, scan_id: scanId });
     const [access] = lines.filter((line) => line.function === 'gateway');
     expect(access).toMatchObject({
       route: 'POST /api/scans',
@@ -162,6 +165,36 @@ describe('the id of a request', () => {
       'ingest-import: run finished',
       'take-upload: upload taken in',
     ]);
+  });
+
+  it('is in the line of an upload that is no report, which says nothing of what it holds', async () => {
+    const asset = await freshAsset(org);
+    const rubbish = gzipSync('a secret that is no report');
+    const answer = await request('POST', `/api/assets/${asset}/findings/import-url`, {
+      key: org.accessToken,
+      body: { bytes: rubbish.length, scanner: 'semgrep' },
+    });
+    const id = answer.headers.get('x-request-id') ?? '';
+    const { upload, scan } = answer.body as unknown as {
+      upload: { url: string; method: string; headers: Record<string, string> };
+      scan: { id: string };
+    };
+    await fetch(upload.url, {
+      method: upload.method,
+      headers: upload.headers,
+      body: new Uint8Array(rubbish),
+    });
+    expect((await awaitScan(org, scan.id)).status).toBe('failed');
+    const lines = await linesOnce(id, (all) => all.some(({ message }) => message === 'upload refused'));
+    const [refused] = lines.filter(({ message }) => message === 'upload refused');
+    expect(refused).toMatchObject({
+      function: 'take-upload',
+      request_id: id,
+      org_id: org.orgId,
+      scan_id: fromOpaque('scan', scan.id),
+      code: expect.stringMatching(/^[a-z_]+$/),
+    });
+    expect(JSON.stringify(lines)).not.toContain('a secret');
   });
 
   it('goes along with a message where no record has it: of an export, of a deletion', async () => {

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assets } from '#contract/operations/assets.ts';
 import { auth } from '#contract/operations/auth.ts';
-import { toOpaque } from '#domain/ids.ts';
+import { fromOpaque, toOpaque } from '#domain/ids.ts';
 import { SCANNERS } from '#domain/vocabulary.ts';
 import type { EmbeddedCloud } from '#infra/local/embedded-cloud.ts';
 import { prepareRunnerImage } from '#infra/pipeline/runner-image.ts';
@@ -108,7 +108,12 @@ describe('the log of a run that went well', () => {
         'run ended',
       ].sort(),
     );
-    const ids = { org_id: orgId, run_id: expect.any(String), request_id: ended.requestId };
+    const ids = {
+      org_id: orgId,
+      scan_id: fromOpaque('scan', String(ended.scan.id)),
+      run_id: expect.any(String),
+      request_id: ended.requestId,
+    };
     for (const line of lines) {
       expect(line).toMatchObject({ level: 'INFO', ...ids });
       if (line.message !== 'run began') expect(line.duration_ms).toEqual(expect.any(Number));

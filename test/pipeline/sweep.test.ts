@@ -7,6 +7,7 @@ import { finishRun } from '#functions/finish-run/finish-run.ts';
 import { dispatchRuns } from '#functions/run-dispatcher/dispatch.ts';
 import { planScan } from '#functions/scan-planner/plan-scan.ts';
 import { sweep } from '#functions/sweep/sweep.ts';
+import { newRequestId } from '#shared/request-scope.ts';
 import { createAssetStore } from '#store/assets.ts';
 import { createCounterStore } from '#store/counters.ts';
 import { createExportStore } from '#store/exports.ts';
@@ -87,7 +88,10 @@ beforeEach(async () => {
   };
 });
 
-async function accept(scanners: ('semgrep' | 'gitleaks')[] = ['semgrep', 'gitleaks']): Promise<string> {
+async function accept(
+  scanners: ('semgrep' | 'gitleaks')[] = ['semgrep', 'gitleaks'],
+  requestId: string | null = null,
+): Promise<string> {
   const asset = sampleAsset();
   await stores.assets.create(org.orgId, asset, testAttribution(clock.at));
   const id = randomUUID();
@@ -96,7 +100,7 @@ async function accept(scanners: ('semgrep' | 'gitleaks')[] = ['semgrep', 'gitlea
     { id, scope: 'asset', targetId: asset.id, scanners, branch: null, trigger: 'api' },
     TIER_LIMITS.free,
     null,
-    testAttribution(clock.at),
+    { ...testAttribution(clock.at), requestId },
   );
   return id;
 }
@@ -255,7 +259,12 @@ describe('an asset that is deleted', () => {
     await remove(await targetOf(scanId));
     const [run] = executions.started as [RunExecution];
     const step = { ...run, failure: { Error: 'States.TaskFailed', Cause: 'The runner ended with 1' } };
+    const warned = vi.spyOn(console, 'warn');
     await finishRun(step, dependencies);
+    expect(warned).toHaveBeenCalledWith(
+      expect.objectContaining({ message: 'run ended by a failure', org_id: org.orgId, scan_id: scanId }),
+    );
+    warned.mockRestore();
     expect(await scanOf(scanId)).toMatchObject({ status: 'cancelled', failures: [] });
     expect(await capacity()).toMatchObject({ running_scans: 0, running_scanners: 0 });
     expect(measured).not.toHaveBeenCalled();
@@ -338,15 +347,25 @@ describe('the sweep', () => {
   });
 
   it('ends a run whose execution was cut off, and with it the scan', async () => {
-    const scanId = await accept();
+    const requestId = newRequestId();
+    const scanId = await accept(['semgrep', 'gitleaks'], requestId);
     await plan(scanId);
     await dispatch();
     clock.at += 31_000;
     await sweep(dependencies);
     expect((await scanOf(scanId)).status).toBe('running');
     executions.running.clear();
+    const said: unknown[] = [];
+    const warned = vi.spyOn(console, 'warn').mockImplementation((line) => void said.push(line));
+    const informed = vi.spyOn(console, 'info').mockImplementation((line) => void said.push(line));
     await sweep(dependencies);
+    warned.mockRestore();
+    informed.mockRestore();
     const ended = await scanOf(scanId);
+    // As the runbook follows it: by the id of the request, which the sweep has none of itself.
+    const ids = { request_id: requestId, org_id: org.orgId, scan_id: scanId };
+    for (const message of ['ending a lost run', 'run finished'])
+      expect(said).toContainEqual(expect.objectContaining({ message, ...ids }));
     expect(ended).toMatchObject({ status: 'failed', done: 0, failed: 2 });
     expect(ended.failures.map(({ code }) => code)).toEqual(['internal_error', 'internal_error']);
     expect(await capacity()).toEqual({ queued_scans: 0, running_scans: 0, running_scanners: 0 });

@@ -31,6 +31,8 @@ export const runnerGate = declareGroup('runner-gate', {
         repository_exclusions: z.enum(REPOSITORY_EXCLUSIONS),
         /** The request that asked for the scan: the runner's log lines carry it. */
         request_id: z.string().nullish(),
+        /** For the log lines too. */
+        scan_id: z.uuid().optional(),
         /** Addresses of the scanners' databases; at either there may be none. */
         databases: z.object({ grype: z.url().optional(), trivy: z.url().optional() }).optional(),
       }),
