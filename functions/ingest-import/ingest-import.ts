@@ -46,7 +46,7 @@ async function ingestAndFinish(
   turn: number,
   dependencies: IngestImportDependencies,
 ): Promise<void> {
-  const { org_id, scan_id, asset_id, run_id } = message;
+  const { org_id, asset_id } = message;
   const { imports, importRequests } = dependencies;
   try {
     for (const scanner of run?.scanners ?? [])
