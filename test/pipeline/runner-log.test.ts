@@ -121,14 +121,14 @@ describe('the log of a run that went well', () => {
   });
 
   it('is small: nothing of what scanners say of their work', () => {
-    // Measured: 1.7 KB for four scanners.
+    // Measured: 2.0 KB for four scanners.
     expect(Buffer.byteLength(log)).toBeGreaterThan(0);
-    expect(Buffer.byteLength(log)).toBeLessThan(2048);
+    expect(Buffer.byteLength(log)).toBeLessThan(2560);
   });
 
   it('holds nothing of the repository, and nothing with which somebody could do something', () => {
     const known =
-      /^(?:level|message|org_id|run_id|request_id|scanners|scanner|findings|bytes|duration_ms|stopped)$/;
+      /^(?:level|message|org_id|scan_id|run_id|request_id|scanners|scanner|findings|bytes|duration_ms|stopped)$/;
     expect(lines.flatMap((line) => Object.keys(line)).filter((name) => !known.test(name))).toEqual([]);
     const { secret, currentSecret, path, head } = repository;
     const found = lines.map(({ findings }) => Number(findings ?? 0));
