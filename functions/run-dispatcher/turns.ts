@@ -1,4 +1,4 @@
-import type { DispatcherDependencies } from './dispatch.ts';
+import type { DispatcherDependencies } from './dependencies.ts';
 import { openWaitingRuns, type WaitingRuns } from './waiting-runs.ts';
 
 /** Other dispatchers take places at the same time: after so many in a row this one leaves the rest to them. */

@@ -7,7 +7,7 @@ import { endScan } from '#shared/scans/finish-scan.ts';
 import { makeClaim } from '#shared/security/claims.ts';
 import type { RunRecord, RunRef } from '#store/runs.ts';
 import type { ScanRecord } from '#store/scans.ts';
-import type { DispatcherDependencies } from './dispatch.ts';
+import type { DispatcherDependencies } from './dependencies.ts';
 
 /** More than any tier can run at once with one scanner each. */
 const PAGE = 100;
