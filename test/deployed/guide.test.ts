@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { PROJECT_ROOT } from '#infra/project.ts';
@@ -31,6 +31,7 @@ const OWN_VALUES = (repository: string, folder: string): [RegExp, string][] => [
   [/eu-central-1/g, REGION],
   [/REPOSITORY=\S+/, `REPOSITORY=${repository}`],
   [/aspm-export/, join(folder, 'aspm-export')],
+  [/\.\.\/aspm-before/g, join(folder, 'aspm-before')],
 ];
 
 const open = new AsyncDisposableStack();
@@ -68,7 +69,9 @@ describe('the guide to deploying', () => {
         ...accountEnvironment(emulator.endpoint),
         PATH: [join(installed, 'bin'), dirname(process.execPath), process.env.PATH].join(':'),
         HOME: home,
-        npm_config_cache: join(folder, 'npm'),
+        // The reader's own settings of npm; the home is another one only for the CDK.
+        npm_config_userconfig: join(homedir(), '.npmrc'),
+        npm_config_cache: join(homedir(), '.npm'),
         NODE_OPTIONS: REDIRECT,
         CDK_OUTDIR: join(folder, 'cdk.out'),
       }),
