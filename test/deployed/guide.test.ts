@@ -34,6 +34,15 @@ const OWN_VALUES = (repository: string, folder: string): [RegExp, string][] => [
   [/\.\.\/aspm-before/g, join(folder, 'aspm-before')],
 ];
 
+/** What a reader's terminal has: certificates and proxies, but nothing of these tests. */
+function ownEnvironment(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !/^(?:AWS_|ASPM_|NODE_ENV$|TEST$|VITEST|npm_)/.test(entry[0]),
+  );
+  return Object.fromEntries(entries);
+}
+
 const open = new AsyncDisposableStack();
 afterAll(() => open.disposeAsync());
 
@@ -66,10 +75,11 @@ describe('the guide to deploying', () => {
     await writeFile(join(home, '.cdk.json'), JSON.stringify({ context: { allowPrivateAddresses: '1' } }));
     shell = open.use(
       openShell(PROJECT_ROOT, {
+        ...ownEnvironment(),
         ...accountEnvironment(emulator.endpoint),
         PATH: [join(installed, 'bin'), dirname(process.execPath), process.env.PATH].join(':'),
         HOME: home,
-        // The reader's own settings of npm; the home is another one only for the CDK.
+        // The home is another one for the CDK alone.
         npm_config_userconfig: join(homedir(), '.npmrc'),
         npm_config_cache: join(homedir(), '.npm'),
         NODE_OPTIONS: REDIRECT,

@@ -167,6 +167,20 @@ async function send(operation: Operation, place: Place, generated: GeneratedRequ
   });
 }
 
+/**
+ * Whether a path is refused by the gateway itself, before any function: it reads escapes twice, as AWS's does
+ * (test/harness/awkward), and what the first reading leaves may be malformed.
+ */
+function isGatewaysOwn(path: string, { status, body }: Awaited<ReturnType<typeof request>>): boolean {
+  if (status !== 400 || body.message !== 'Bad Request') return false;
+  try {
+    decodeURIComponent(decodeURIComponent(path.split('?', 1)[0] ?? ''));
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** What is wrong with an answer; empty where it keeps what the document promises. */
 function complaintsOf(
   operation: Operation,
@@ -221,6 +235,7 @@ describe('generated requests', () => {
         const answer = await send(operation, place, next);
         seen.requests += 1;
         seen.statuses.set(answer.status, (seen.statuses.get(answer.status) ?? 0) + 1);
+        if (isGatewaysOwn(next.path, answer)) continue;
         for (const complaint of complaintsOf(operation, declared, answer))
           failures.push(`${operation.method} ${next.path} ${next.text ?? ''}: ${complaint}`.slice(0, 1000));
       }

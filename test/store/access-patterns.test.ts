@@ -344,7 +344,7 @@ const QUESTIONS: Record<AccessPatternName, { ask: () => Promise<unknown>; expect
   },
   waitingRuns: {
     ask: () => stores.runs.listWaiting(org.orgId, 5),
-    expected: () => [{ scanId: ids.scan, assetId: asset.id }],
+    expected: () => [{ scanId: ids.scan, assetId: asset.id, runId: expect.any(String) }],
   },
   runningOfOrganization: {
     ask: () => stores.runs.readCapacity(org.orgId),
